@@ -88,7 +88,7 @@ class _App:
             writer.write(json.dumps({"status": status}).encode() + b"\n")
             await writer.drain()
             os._exit(status)  # Envoy would log another line
-        writer.write(json.dumps({"store": asdict(self._opened.store)}).encode() + b"\n")
+        writer.write(json.dumps({"store": asdict(self._opened.store) | {"token_key": ""}}).encode() + b"\n")
         self._control = asyncio.create_task(self._drain_on_request(settings, reader, writer))
         tune_interpreter()
         await send({"type": "lifespan.startup.complete"})

@@ -54,6 +54,7 @@ from ..transport.http.server import http_app, serve_http
 from ..transport.page_tokens import PageTokens
 from ..transport.resume_tokens import ResumeTokens
 from ..transport.rpc import Service
+from ..transport.sealed import Seal
 from ..transport.servicers.append_stream import AppendStreams
 from ..transport.servicers.compaction import CompactionServicer
 from ..transport.servicers.consumers import ConsumerServicer
@@ -129,7 +130,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter))
         feed = await stack.enter_async_context(open_feed(settings, store))
         append_streams = AppendStreams()
-        services = _services(store, sessions, events, limits, info.store_id, counter, compacting, feed, search, append_streams)
+        seal = Seal(info.store_id, bytes.fromhex(info.token_key))
+        services = _services(store, sessions, events, limits, seal, counter, compacting, feed, search, append_streams)
         around = [each for each in (limits_of(settings), None if trail is None else trail.audited) if each is not None]
         services = [replace(service, around=tuple(around)) for service in services]
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
@@ -220,24 +222,25 @@ def _services(
     sessions: SessionService,
     events: EventService,
     limits: Limits,
-    store_id: str,
+    seal: Seal,
     counter: TokenCounter,
     compacting: compaction.CompactionServices,
     feed: FeedServices,
     search: SearchServices,
     append_streams: AppendStreams,
 ) -> list[Service]:
-    tokens = PageTokens(store_id)
+    tokens = PageTokens(seal)
     make_draft = DraftMaker(new_event_id, counter.count)
     compactions = CompactionServicer(compacting.compaction, compacting.policies, limits, tokens, make_draft)
     semantic = search.ranked.best_mode is SearchMode.HYBRID
     about = About(version("threadkeep"), counter.name, compacting.model, search.memory.enabled, semantic)
+    subscriptions = SubscriptionServicer(feed.subscriptions, ResumeTokens(seal, store.incarnations))
     server = ServerServicer(ServerService(store, search.facts), limits, about)
     servicers = (
         (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),
         (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft, append_streams)),
         (compaction_service_pb2, "CompactionService", compactions),
-        (subscription_service_pb2, "SubscriptionService", SubscriptionServicer(feed.subscriptions, ResumeTokens(store_id))),
+        (subscription_service_pb2, "SubscriptionService", subscriptions),
         (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),
         (search_service_pb2, "SearchService", SearchServicer(search.literal, search.ranked, limits, tokens)),
         (memory_service_pb2, "MemoryService", MemoryServicer(search.memory, limits, tokens, new_event_id)),

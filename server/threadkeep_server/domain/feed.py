@@ -26,6 +26,45 @@ class Bookmark(NamedTuple):
     position: Position
     skip_seq: int = 0
     """Events of the next append up to this seq are skipped, for a start in the middle of an append."""
+    incarnation: int = 0
+    """The number of the incarnation that the position was in."""
+
+
+class Incarnation(NamedTuple):
+    """A life of the database: it begins where the database is opened after it may have been restored or copied."""
+
+    number: int
+    """Random, above 0."""
+    start: Position
+    """The last change before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incarnations:
+    """The incarnations whose changes the feed consists of, in order. 0 is the number of what came before the first one.
+
+    A reader that was at a position of a lost future names an incarnation that the restored database does not know, or a
+    position after the end of one that it knows.
+    """
+
+    known: tuple[Incarnation, ...] = ()
+
+    def of(self, position: Position) -> int:
+        """Returns the number of the incarnation whose change has this position. Runs once per delivered change."""
+        for each in reversed(self.known):
+            if position > each.start:
+                return each.number
+        return 0
+
+    def hold(self, number: int, position: Position) -> bool:
+        """Whether the position, as a reader had it in this incarnation, is in the history of the database."""
+        ends: dict[int, Position | None] = dict(
+            zip((0, *(each.number for each in self.known)), (*(each.start for each in self.known), None), strict=True)
+        )
+        if number not in ends:
+            return False
+        end = ends[number]
+        return end is None or position <= end
 
 
 class ChangeKind(IntEnum):

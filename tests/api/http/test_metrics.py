@@ -44,7 +44,7 @@ OF_THE_SERVER = {
     "threadkeep_embedding_failures_total",
 }
 FEED = FeedState(BEGINNING, Position(900, 120), 3, NOW - 90 * SECOND_NS)
-STORE = StoreInfo("store", "sqlite", "FULL", 3, indexed=True, index_lag=7, totals=None)
+STORE = StoreInfo("store", "", "sqlite", "FULL", 3, indexed=True, index_lag=7, totals=None)
 TAIL = TailStats(5, 2, 4, 3, 2048, Position(890, 110))
 
 

@@ -99,6 +99,7 @@ class PostgresCluster:
         # Binaries stay on disk: memory file systems are often mounted noexec.
         self._base = self._root if fsync else Path(tempfile.mkdtemp(prefix="threadkeep-pg-", dir=in_memory()))
         self._data = self._base / "data"
+        self._backup = self._base / "backup"
         self._log = self._root / "log"
         self._process: subprocess.Popen[bytes] | None = None
         # Not one of the ports for outgoing connections: they take it while initdb runs or a test restarts the server.
@@ -159,6 +160,19 @@ class PostgresCluster:
 
     def restart(self) -> None:
         self.stop()
+        self.start()
+
+    def back_up(self) -> None:
+        """Keeps a copy of all data. Restarts the server."""
+        self.stop()
+        subprocess.run(["cp", "-a", self._data, self._backup], check=True)
+        self.start()
+
+    def bring_back(self) -> None:
+        """Restarts the server with the data that `back_up` has kept."""
+        self.stop()
+        shutil.rmtree(self._data)
+        self._backup.rename(self._data)
         self.start()
 
     def remove(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tokens import resume_tokens
 from threadkeep.v1 import subscription_service_pb2 as pb
 from threadkeep.v1.filter_pb2 import EventFilter
 from threadkeep.v1.session_pb2 import SessionRef
@@ -15,7 +16,6 @@ from threadkeep_server.domain.feed import BEGINNING, FeedScope
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.service.feed.subscriptions import Start
 from threadkeep_server.transport.convert.feed import scope_of, start_of
-from threadkeep_server.transport.resume_tokens import ResumeTokens
 from threadkeep_server.transport.servicers.subscriptions import SubscriptionServicer
 
 CALLER = Caller("acme")
@@ -35,7 +35,7 @@ class FakeService:
 
 
 async def _token(request: pb.WatchSessionRequest | pb.WatchAllRequest, service: FakeService) -> str:
-    servicer = SubscriptionServicer(service, ResumeTokens("store-1"))  # type: ignore[arg-type]
+    servicer = SubscriptionServicer(service, resume_tokens())  # type: ignore[arg-type]
     if isinstance(request, pb.WatchSessionRequest):
         responses = servicer.WatchSession(request, CALLER)
     else:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.codec import event
 from tests.support.runs.thoroughness import examples
+from tests.support.tokens import resume_tokens
 from threadkeep.v1 import event_pb2
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as service_pb
@@ -23,10 +24,9 @@ from threadkeep_server.feed.limits import MOST_FRAME_BYTES
 from threadkeep_server.transport.convert.compaction import compaction_to
 from threadkeep_server.transport.convert.feed_encoder import FeedEncoder, delivery_change
 from threadkeep_server.transport.convert.sessions import ref_to, session_to, set_time
-from threadkeep_server.transport.resume_tokens import ResumeTokens
 
 SCOPE = FeedScope("acme")
-ENCODER = FeedEncoder(ResumeTokens("store-1"), b"")
+ENCODER = FeedEncoder(resume_tokens("store-1"), b"")
 WATCH_ENCODER = ENCODER.encoder(SCOPE)
 BEFORE, AT = Position(5, 6), Position(7, 8)
 REF = SessionRef("shop", "ann", "s1")
@@ -213,7 +213,7 @@ def test_a_large_change_is_split_into_parts_that_resume_before_it(kind: ChangeKi
     assert [each for part in outcome for each in content(part)[0]] == [_published(each) for each in events]
     assert [content(part)[1] for part in outcome] == [True] * (len(parts) - 1) + [False]
     tokens = [ENCODER.read_token(SCOPE, part.resume_token) for part in outcome]
-    assert tokens == [(BEFORE, 7)] * (len(parts) - 1) + [(AT, 0)]
+    assert tokens == [(BEFORE, 7, 0)] * (len(parts) - 1) + [(AT, 0, 0)]
     assert all(part.session == ref_to(REF) and part.versions.log_version == 9 for part in outcome)
     assert delivery_change(change, events) == _encoded(_expected(change, events))
 
@@ -221,9 +221,9 @@ def test_a_large_change_is_split_into_parts_that_resume_before_it(kind: ChangeKi
 @pytest.mark.parametrize("other", [{"scope": replace(SCOPE, user_id="ann")}, {"filter_bytes": b"x"}, {"store": "store-2"}])
 def test_tokens_of_an_encoder_are_rejected_by_others(other: dict[str, Any]) -> None:
     token = ENCODER.token(SCOPE, BEGINNING)
-    spoken = FeedEncoder(ResumeTokens(other.get("store", "store-1")), other.get("filter_bytes", b""))
+    spoken = FeedEncoder(resume_tokens(other.get("store", "store-1")), other.get("filter_bytes", b""))
     assert spoken.token(other.get("scope", SCOPE), BEGINNING) != token
-    assert FeedEncoder(ResumeTokens("store-1"), b"").token(FeedScope("acme"), BEGINNING) == token
+    assert FeedEncoder(resume_tokens("store-1"), b"").token(FeedScope("acme"), BEGINNING) == token
 
 
 def test_a_deleted_session_is_encoded_with_its_name_and_labels() -> None:

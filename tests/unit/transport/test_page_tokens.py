@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tokens import KEY
 from threadkeep.v1 import memory_pb2
 from threadkeep.v1 import memory_service_pb2 as pb
 from threadkeep.v1.session_service_pb2 import ListSessionsRequest
 from threadkeep_server.domain.errors import InvalidPageToken
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.transport.page_tokens import PageTokens
+from threadkeep_server.transport.sealed import Seal
 
-TOKENS = PageTokens("store-1")
+TOKENS = PageTokens(Seal("store-1", KEY))
 ALICE = Caller("acme", "alice")
 PLACES = st.lists(st.none() | st.integers(1 - (1 << 63), (1 << 63) - 1), min_size=1, max_size=5)
 
@@ -67,7 +71,13 @@ def test_a_token_is_valid_for_equal_callers() -> None:
 def test_a_token_of_another_store_is_rejected() -> None:
     token = TOKENS.make(listing(), ALICE, 7)
     with pytest.raises(InvalidPageToken, match="another request, credential or store"):
-        PageTokens("store-2").read(listing(), ALICE, token, 1)
+        PageTokens(Seal("store-2", KEY)).read(listing(), ALICE, token, 1)
+
+
+def test_a_token_does_not_show_its_numbers() -> None:
+    """Rows are numbered for all tenants together."""
+    one, other = (base64.urlsafe_b64decode(TOKENS.make(listing(), ALICE, number) + "==") for number in (1000, 1001))
+    assert sum(a == b for a, b in zip(one[1:], other[1:], strict=True)) < 6
 
 
 @pytest.mark.parametrize("token", ["", "x", "AA", "*", "A" * 40])

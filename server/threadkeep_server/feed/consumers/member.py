@@ -112,6 +112,15 @@ class Member:
             self._checkpoints.counts_attempts = not isinstance(why, ServerDraining)
             self.leave()
 
+    def is_beyond(self, position: Position) -> bool:
+        """Whether the member has read changes after it."""
+        return any(each.read_to > position for each in self._assignment)
+
+    def lose(self, why: Exception) -> None:
+        """Like `end`, without storing positions, which are of lost changes."""
+        self._assignment.drop([each.number for each in self._assignment])
+        self.end(why)
+
     # --- updates
 
     async def updates(self) -> AsyncIterator[MemberUpdate]:

@@ -30,12 +30,15 @@ class Reader:
     async def read(self, wanting: Sequence[OwnedPartition]) -> Position | None:
         """Reads these partitions. Returns the end of the settled feed if it was reached. Raises FeedTrimmed."""
         starts = {each.number: each.read_to for each in wanting}
+        incarnations = self._store.incarnations()
         page = await self._store.changes(min(starts.values()), CHANGES_PER_READ, self._scope)
         chosen, reached, full = self._choose(page, wanting)
         to_the_end = not page.more and reached == page.reached
         found: dict[int, list[Found]] = {number: [] for number in starts}
         for change, events in await self._with_events(chosen):
             found[partition_of(change.session, self._partitions)].append((change, events))
+        if self._store.incarnations() != incarnations:
+            return None  # read again: these changes may be lost
         self._assignment.take(
             {
                 each.number: Read(found[each.number], full.get(each.number, reached), to_the_end and each.number not in full)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...domain.errors import ServerDraining
+from ...domain.errors import ServerDraining, StoreUnavailable
 from ...domain.feed import Change, ChangeKind, FeedEvent, Position
 from ...store.contract.feed import FeedStore
 from ..encoder import CheckpointKind
@@ -16,6 +16,7 @@ from .tail import Tail
 
 class Subscription:
     """The state of one subscriber. Events up to `skip_seq` are left out; until it is passed, the subscriber reads the log.
+    `incarnations`: the tail's when `position` was read.
 
     Nothing is queued for a subscriber that does not read, except one prefetched chunk.
     """
@@ -27,6 +28,7 @@ class Subscription:
         "_catch_up",
         "_channel",
         "_ended",
+        "_incarnations",
         "_number",
         "_position",
         "_skip_seq",
@@ -35,12 +37,15 @@ class Subscription:
         "_tail",
     )
 
-    def __init__(self, store: FeedStore, tail: Tail, channel: Channel, position: Position, skip_seq: int = 0) -> None:
+    def __init__(
+        self, store: FeedStore, tail: Tail, channel: Channel, position: Position, skip_seq: int = 0, incarnations: int = 0
+    ) -> None:
         self._store = store
         self._tail = tail
         self._channel = channel
         self._position = position
         self._skip_seq = skip_seq
+        self._incarnations = incarnations
         # Frames from before are read from the log, where deleted sessions are gone.
         self._began_at = tail.position
         self._catch_up: CatchUp | None = None
@@ -52,11 +57,12 @@ class Subscription:
         tail.behind += 1
 
     async def next(self) -> Sequence[bytes]:
-        """Returns the next messages, at least one. Raises FeedTrimmed, ServerDraining."""
+        """Returns the next messages, at least one. Raises FeedTrimmed, ServerDraining, StoreUnavailable."""
         if not self._started:
             self._started = True
             return (self._checkpoint(CheckpointKind.STARTED),)
         while True:
+            self._check_incarnation()
             if self._ended:
                 raise ServerDraining
             if self._tail.draining:
@@ -72,6 +78,11 @@ class Subscription:
                 return messages
             if self._catch_up is None and messages is None:
                 await self._channel.wait()
+
+    def _check_incarnation(self) -> None:
+        if self._incarnations != self._tail.incarnations:
+            # What was read may be lost. The store decides when the subscription is resumed.
+            raise StoreUnavailable("the database was started again; resume the subscription")
 
     def close(self) -> None:
         """Ends the subscription. Must be called once."""
@@ -94,6 +105,7 @@ class Subscription:
         """Returns messages for changes that the channel does not have."""
         channel = self._channel
         chunk = await catch_up.next()
+        self._check_incarnation()
         found, skip_seq = chunk.found, self._skip_seq
         if skip_seq:
             found = [(change, self._unskipped(change, events)) for change, events in found]

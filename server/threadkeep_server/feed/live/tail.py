@@ -68,16 +68,21 @@ class Tail:
         """Changes up to this position have been assigned to the channels that existed."""
         self.position = BEGINNING
         """Changes up to this position have been published."""
+        self.incarnations = 0
+        """How many have begun. A subscription of an earlier one ends."""
+        self._followed = 0
         self.draining = False
         self.behind = 0
         self.fell_behind = 0
         store.on_change(self._hint.set)
+        store.on_incarnation(self._begin_again)
 
     # --- for subscribers
 
     async def attach(self, key: str, scope: FeedScope, wanted: EventFilter, encoder: ChangeEncoder) -> Channel:
         """Returns the channel of this key, which identifies scope, filter and encoder. Requires a later `detach`."""
         await self._start()
+        key = f"{self.incarnations} {key}"
         channel = self._registry.get(key)
         if channel is None:
             channel = Channel(key, scope, wanted, encoder, self._routed)
@@ -116,11 +121,17 @@ class Tail:
         subscribers = sum(channel.subscribers for channel in self._registry)
         return TailStats(subscribers, self.behind, self.fell_behind, len(self._registry), self._kept_bytes, self.position)
 
+    def _begin_again(self) -> None:
+        self.incarnations += 1
+        self._hint.set()
+        for channel in self._registry:
+            channel.wake()
+
     async def _start(self) -> None:
         """Wakes the tail; it continues at the head of the feed if it was asleep."""
         async with self._starting:
             if not self._reading:
-                self.position = self._routed = await self._store.feed_head()
+                await self._go_to_head()
                 self._reading = True
                 self._hint.set()
 
@@ -160,8 +171,12 @@ class Tail:
             return self._poll
         return min(self._poll, 2 * pause if pause is not None and pause < self._poll else _UNSETTLED_S)
 
-    async def _skip_to_head(self) -> None:
+    async def _go_to_head(self) -> None:
         self.position = self._routed = await self._store.feed_head()
+        self._followed = self.incarnations
+
+    async def _skip_to_head(self) -> None:
+        await self._go_to_head()
         self._kept.clear()
         self._kept_bytes = 0
         for channel in self._registry:
@@ -174,6 +189,9 @@ class Tail:
             # The process was stopped for longer than the retention of the feed. Each subscription detects its own gap.
             await self._skip_to_head()
             page = await self._store.changes(self.position, CHANGES_PER_READ)
+        if self._followed != self.incarnations:
+            await self._skip_to_head()
+            return ChangePage((), self.position, more=True)
         for start in range(0, len(page.changes), _ROUTED_AT_ONCE):
             await self._route(page.changes[start : start + _ROUTED_AT_ONCE])
         self._routed = max(self._routed, page.reached)

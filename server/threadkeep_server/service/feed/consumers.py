@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ...domain.errors import ConsumerNotFound, ServerDraining
+from ...domain.errors import ConsumerNotFound, ServerDraining, StoreUnavailable
 from ...domain.feed import FeedEvent, FeedScope, FeedTrimmed, Position
 from ...domain.filters import ALL, EventFilter, select
 from ...domain.model import Caller
@@ -80,6 +80,7 @@ class ConsumerService:
         self._pace = pace
         self._working: dict[asyncio.Task[None], Member] = {}
         self._ending = False
+        store.on_incarnation(self._end_those_ahead)
 
     # --- members
 
@@ -128,6 +129,13 @@ class ConsumerService:
         if self._ending:
             member.end(ServerDraining())
         return member
+
+    def _end_those_ahead(self) -> None:
+        """Ends members that have read changes which the database has lost."""
+        start = self._store.incarnations().known[-1].start
+        for member in self._working.values():
+            if member.is_beyond(start):
+                member.lose(StoreUnavailable("the database has lost changes; join again"))
 
     def members(self) -> int:
         """How many work on this server."""

@@ -129,13 +129,14 @@ class SubscriptionService:
         dialect: Dialect,
     ) -> AsyncIterator[bytes]:
         with self._quota.one(caller):
+            incarnations = self._tail.incarnations
             scope = await find_scope()
             try:
-                position, skip_seq = await self._beginning(scope, start, dialect)
+                position, skip_seq, _ = await self._beginning(scope, start, dialect)
                 # Equal requests, and only those, have the same token for the beginning.
                 key = dialect.token(scope, BEGINNING)
                 channel = await self._tail.attach(key, scope, wanted, dialect.encoder(scope))
-                subscription = Subscription(self._store, self._tail, channel, position, skip_seq)
+                subscription = Subscription(self._store, self._tail, channel, position, skip_seq, incarnations)
                 try:
                     while True:
                         for message in await subscription.next():
@@ -153,9 +154,13 @@ class SubscriptionService:
         if start.resume_token:
             bookmark = dialect.read_token(scope, start.resume_token)
             state = await self._store.feed_state()
-            if bookmark.position > state.head and not state.unsettled:
-                # The database was restored from a backup: newer changes would be skipped.
-                raise InvalidResumeToken("is of a later state of the store than it is in")
+            place = bookmark.position
+            held = self._store.incarnations().hold(bookmark.incarnation, place)
+            # Positions before the floor have expired, whatever was there.
+            if (place > state.head and not state.unsettled) or (place >= state.floor and not held):
+                raise InvalidResumeToken(
+                    "is of changes that the store may have lost when it was restored; read the sessions, then start a new one"
+                )
             return bookmark
         if start.after_seq is not None and scope.ref is not None:
             return Bookmark(await self._store.locate(scope.tenant, scope.ref, start.after_seq), start.after_seq)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, Position
+from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, Incarnations, Position
 from ...domain.model import Session, SessionRef
 
 MOST_METADATA_BYTES = 16 << 10
@@ -62,6 +62,15 @@ class FeedStore(Protocol):
 
     async def feed_state(self) -> FeedState:
         """Returns facts for operators; costs a few index look-ups."""
+        ...
+
+    def incarnations(self) -> Incarnations:
+        """Returns the incarnations of the database when this server last read changes or the state of the feed, or later."""
+        ...
+
+    def on_incarnation(self, listener: Callable[[], None]) -> None:
+        """Subscribes to new incarnations: what a reader knows of the feed may be of a lost one. The listener is called before
+        anything of it is returned. It must be quick and must not raise."""
         ...
 
     def on_change(self, listener: Callable[[], None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -14,9 +14,11 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """Facts about the store. `index_lag`: committed change batches that the search index does not hold yet."""
+    """Facts about the store. `token_key`: the secret that seals tokens, in hex. `index_lag`: committed change batches that
+    the search index does not hold yet."""
 
     store_id: str
+    token_key: str = field(repr=False)
     engine: str
     durability: str
     schema_version: int

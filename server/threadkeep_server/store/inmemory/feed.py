@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...domain import errors
-from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, FeedTrimmed, Position
+from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, FeedTrimmed, Incarnations, Position
 from ...domain.model import SessionRef
 from .logs import Entry, InMemoryLogs
 
@@ -74,6 +74,12 @@ class InMemoryFeed(InMemoryLogs):
 
     async def feed_state(self) -> FeedState:
         return FeedState(self._floor, self._head, unsettled=0, oldest_time=self._feed[0].time if self._feed else None)
+
+    def incarnations(self) -> Incarnations:
+        return Incarnations()
+
+    def on_incarnation(self, listener: Callable[[], None]) -> None:
+        """There is one only."""
 
     def on_change(self, listener: Callable[[], None]) -> None:
         self._commits.subscribe(listener)

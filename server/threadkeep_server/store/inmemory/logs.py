@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -63,6 +64,7 @@ class InMemoryLogs:
         self._codec = codec
         self._clock = clock
         self._store_id = uuid.uuid4().hex
+        self._token_key = secrets.token_hex(32)
         self._numbers = count(1)
         self._keys = count(1)
         self._logs: dict[tuple[str, SessionRef], Log] = {}

@@ -161,6 +161,7 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryConsumers, InMemo
         logs = list(self._of(tenant))
         return StoreInfo(
             store_id=self._store_id,
+            token_key=self._token_key,
             engine="memory",
             durability="none: nothing survives a restart of the server",
             schema_version=0,

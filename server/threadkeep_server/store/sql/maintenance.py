@@ -26,11 +26,12 @@ _NOTES = "n:"
 class SqlMaintenance:
     """MaintenanceStore on a database, without aclose. `indexed`: whether there is a search index."""
 
-    def __init__(self, units: UnitRunner, writes: GroupedWrites, store_id: str, *, indexed: bool) -> None:
+    def __init__(self, units: UnitRunner, writes: GroupedWrites, store_id: str, token_key: str, *, indexed: bool) -> None:
         self._units = units
         self._writes = writes
         self._engine = units.engine
         self._store_id = store_id
+        self._token_key = token_key
         self._indexed = indexed
 
     async def note(self, name: str) -> str | None:
@@ -43,6 +44,7 @@ class SqlMaintenance:
         def unit(connection: Connection) -> StoreInfo:
             return StoreInfo(
                 store_id=self._store_id,
+                token_key=self._token_key,
                 engine=self._engine.name,
                 durability=self._engine.durability,
                 schema_version=versions.versions(connection)[0],

@@ -13,7 +13,7 @@ from ..contract.codec import Codec
 from ..notifier import CommitNotifier
 from .compaction.store import SqlCompactions
 from .consumers.store import SqlConsumers
-from .engine.base import Engine, SqlOptions
+from .engine.base import Engine, SqlOptions, Unit
 from .engine.factory import open_engine
 from .feed.store import SqlFeed
 from .log.slices.archivings import archivings, mark_slice
@@ -24,7 +24,7 @@ from .log.unit_runner import UnitRunner, translate_errors
 from .maintenance import SqlMaintenance
 from .memories.store import SqlMemories, open_memory_index
 from .scan_budget import ScanLimits
-from .schema import versions
+from .schema import incarnations, versions
 from .search.indexer import Indexer
 from .search.store import SqlSearch
 from .search.term_index import TermIndex
@@ -38,6 +38,8 @@ class Prepared(NamedTuple):
     """What a prepared database offers; an index is None if there is none or none is wanted."""
 
     store_id: str
+    begin: Unit[incarnations.Begun]
+    begun: incarnations.Begun
     events: TextIndex | None
     memories: TermIndex | None
     vectors: VectorIndex | None
@@ -50,6 +52,9 @@ class SqlStore:
         indexed = prepared.events is not None
         self._engine = engine
         self._units = UnitRunner(engine, codec)
+        seen = incarnations.SeenIncarnations(prepared.begun.stored)
+        # Behind a pooler, the one that another server begins is seen by reading.
+        engine.on_restart(prepared.begin, lambda begun: seen.see(begun.stored))
         self._commits = CommitNotifier(engine.peers.announce)
         self._vector_index = prepared.vectors
         self._tasks: list[asyncio.Task[None]] = []
@@ -59,14 +64,15 @@ class SqlStore:
         self._use_sessions(SqlSessions(self._units, self._writes, self._remover, self._commits, clock))
         self._use_events(SqlEvents(self._units, self._writes, self._commits))
         self._use_compactions(SqlCompactions(self._units, self._archiver, self._commits))
-        self._use_feed(SqlFeed(self._units, self._commits, indexed=indexed))
-        self._use_consumers(SqlConsumers(self._units))
+        self._use_feed(SqlFeed(self._units, self._commits, seen, indexed=indexed))
+        self._use_consumers(SqlConsumers(self._units, seen))
         scan_limits = ScanLimits(options.search_scan_bytes, options.search_scan_seconds)
         self._use_search(SqlSearch(self._units, prepared.events, scan_limits))
         self._use_vectors(SqlVectors(self._units, prepared.vectors))
         self._memories = SqlMemories(self._units, prepared.memories, scan_limits)
         self._use_memories(self._memories)
-        self._use_maintenance(SqlMaintenance(self._units, self._writes, prepared.store_id, indexed=indexed))
+        facts = SqlMaintenance(self._units, self._writes, prepared.store_id, prepared.begun.token_key, indexed=indexed)
+        self._use_maintenance(facts)
         self._indexer: Indexer | None = None
         if prepared.events is not None:
             self._indexer = Indexer(engine, prepared.events, codec, busy=self._writes.busy)
@@ -132,6 +138,8 @@ class SqlStore:
         self.locate = feed.locate
         self.trim_feed = feed.trim_feed
         self.feed_state = feed.feed_state
+        self.incarnations = feed.incarnations
+        self.on_incarnation = feed.on_incarnation
         self.on_change = feed.on_change
 
     def _use_consumers(self, consumers: SqlConsumers) -> None:
@@ -204,9 +212,11 @@ async def _prepare(engine: Engine, options: SqlOptions, words_version: int) -> P
     """Migrates the database and opens its indexes."""
     await versions.prepare(engine)
     await engine.open()
+    begin = versions.alone(engine, lambda connection: incarnations.begin(connection, engine))
+    begun = await engine.write(begin)
     index = await open_index(engine)
     # Even if no index is wanted: text filters read derived tables that an earlier server may have filled.
     await engine.index(versions.alone(engine, lambda connection: index.prepare(connection, engine, words_version)))
     memories = await open_memory_index(engine, index.words)
     store_id = await engine.read(lambda connection: versions.get(connection, "store_id"))
-    return Prepared(store_id or "", index if options.search_index else None, memories, await open_vectors(engine))
+    return Prepared(store_id or "", begin, begun, index if options.search_index else None, memories, await open_vectors(engine))

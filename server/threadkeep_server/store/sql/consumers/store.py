@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
 
+from sqlalchemy import Connection
+
+from ....domain.errors import StoreUnavailable
 from ....domain.feed import Change, Position
 from ...contract.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Share
+from ..engine.base import Unit
 from ..log.unit_runner import UnitRunner
+from ..schema.incarnations import SeenIncarnations
 from . import balance_queries, consumer_queries, parked_queries
+
+T = TypeVar("T")
 
 
 class SqlConsumers:
     """ConsumerStore on a database."""
 
-    def __init__(self, units: UnitRunner) -> None:
+    def __init__(self, units: UnitRunner, incarnations: SeenIncarnations) -> None:
         self._units = units
+        self._incarnations = incarnations
+
+    async def _write_place(self, key: ConsumerKey, unit: Unit[T]) -> T:
+        """Runs a unit that stores a position of the present incarnation."""
+        incarnations = self._incarnations.current
+
+        def checked(connection: Connection) -> T:
+            if self._incarnations.current is not incarnations:
+                raise StoreUnavailable("the database was started again")
+            return unit(connection)
+
+        return await self._units.of(key.tenant).write(checked)
 
     async def join_consumer(self, wanted: Consumer, start: Position, member_id: str, now: int, until: int) -> Consumer:
-        return await self._units.of(wanted.key.tenant).write(
-            lambda connection: consumer_queries.join(connection, wanted, start, member_id, now, until)
+        return await self._write_place(
+            wanted.key, lambda connection: consumer_queries.join(connection, wanted, start, member_id, now, until)
         )
 
     async def balance(self, key: ConsumerKey, member_id: str, now: int, until: int) -> Share:
@@ -27,8 +47,8 @@ class SqlConsumers:
         )
 
     async def acknowledge(self, key: ConsumerKey, member_id: str, positions: Mapping[int, Position]) -> Collection[int]:
-        return await self._units.of(key.tenant).write(
-            lambda connection: consumer_queries.acknowledge(connection, key, member_id, positions)
+        return await self._write_place(
+            key, lambda connection: consumer_queries.acknowledge(connection, key, member_id, positions)
         )
 
     async def reject(self, key: ConsumerKey, member_id: str, number: int, reason: str) -> int:
@@ -37,8 +57,8 @@ class SqlConsumers:
         )
 
     async def park(self, key: ConsumerKey, member_id: str, change: Change, reason: str, now: int) -> bool:
-        return await self._units.of(key.tenant).write(
-            lambda connection: parked_queries.park(connection, key, member_id, change, reason, now)
+        return await self._write_place(
+            key, lambda connection: parked_queries.park(connection, key, member_id, change, reason, now)
         )
 
     async def release_partitions(

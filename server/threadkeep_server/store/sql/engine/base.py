@@ -67,6 +67,12 @@ class Dialect(Protocol):
     """The columns of `changes` in whose order they are followed."""
     exclusive: str
     """Statement that excludes other servers for the rest of a transaction; empty where every write transaction does."""
+    no_changes: str
+    """Statement that waits for the transactions that record changes, and keeps new ones waiting; empty where `exclusive` is."""
+    mark: str
+    """Expression: what identifies this run of the database, and the transaction as the writer of a row of `threadkeep_meta`."""
+    row_mark: str
+    """Expression: what `mark` was for the writer of the row. Another value if the database was restored, or may have been."""
 
     def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
         """Literal substring."""
@@ -107,8 +113,14 @@ class Locks(Protocol):
     no deadlock.
     """
 
-    def acquire(self, connection: Connection, names: Collection[SessionName]) -> None:
-        """Waits until no other transaction holds a lock of these names."""
+    def acquire(self, connection: Connection, names: Collection[SessionName], *, wait_ms: int = 0) -> None:
+        """Waits until no other transaction holds a lock of these names. `wait_ms`: the longest wait for this and every later
+        lock of the transaction, then an error that Engine.waited_for_lock knows; 0: as long as the database waits."""
+        ...
+
+    def held(self, connection: Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+        """Returns those of the names that another transaction has locked, or whose session it has. Does not wait. Locks the
+        others, so the transaction should end at once."""
         ...
 
     def keys(self, names: Collection[SessionName]) -> Sequence[int]:
@@ -151,6 +163,11 @@ class Engine(Protocol):
         """Reads the version, durability and capabilities of the database. Its schema is up to date."""
         ...
 
+    def on_restart(self, unit: Unit[T], then: Callable[[T], None]) -> None:
+        """Has the unit run in a transaction, and `then` called with its result, before other units run on a database that was
+        started again meanwhile."""
+        ...
+
     async def read(
         self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
     ) -> T:
@@ -180,6 +197,10 @@ class Engine(Protocol):
 
     def run_many(self, connection: Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Runs a compiled statement once for each row of parameters."""
+        ...
+
+    def waited_for_lock(self, error: BaseException) -> bool:
+        """Whether a unit failed because it waited for a lock for longer than it wanted to."""
         ...
 
     def problem(self, error: BaseException) -> str | None:

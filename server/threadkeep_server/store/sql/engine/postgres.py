@@ -13,6 +13,7 @@ import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
 from sqlalchemy.util import await_only
 
 from ..schema.row_security import TENANTS, secure, tenants_value
@@ -21,6 +22,7 @@ from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
 from .postgres_dialect import PostgresDialect, PostgresLocks
 from .postgres_listener import PostgresListener
 from .postgres_order import ordered_from
+from .postgres_restarts import PostgresRestarts
 from .running_units import RunningUnits
 
 T = TypeVar("T")
@@ -35,7 +37,10 @@ _PROBLEMS = {
     "57014": "the database canceled the statement, it took too long",
     "58": "the database's host reports an error",
     "25006": "the database is read-only",
+    "55P03": "another transaction of the database holds a lock for too long",
+    "25P03": "a transaction paused for too long, and the database ended it",
 }
+_LOCK_NOT_AVAILABLE = "55P03"
 _RETRYABLE = ("40001", "40P01")
 _ATTEMPTS = 4
 _AUTOCOMMIT = "AUTOCOMMIT"
@@ -52,12 +57,8 @@ class PostgresEngine:
     capabilities = frozenset({Capability.TSVECTOR, Capability.FUNCTIONS, Capability.EXTENSIONS})
 
     def __init__(self, url: str, options: SqlOptions) -> None:
-        self._engine: AsyncEngine = create_async_engine(
-            url,
-            pool_size=options.postgres_pool_size,
-            max_overflow=0,
-            pool_timeout=options.statement_timeout,
-            connect_args={
+        connecting: dict[str, Any] = {
+            "connect_args": {
                 "timeout": 10,
                 "server_settings": {
                     "application_name": "threadkeep",
@@ -66,9 +67,13 @@ class PostgresEngine:
                     "statement_timeout": str(int(options.statement_timeout * 1000)),
                 },
             },
-            execution_options={"schema_translate_map": {DERIVED: None}},
+            "execution_options": {"schema_translate_map": {DERIVED: None}},
+        }
+        self._engine: AsyncEngine = create_async_engine(
+            url, pool_size=options.postgres_pool_size, max_overflow=0, pool_timeout=options.statement_timeout, **connecting
         )
         self._row_security = options.row_security
+        self._restarts = PostgresRestarts(self._engine, create_async_engine(url, poolclass=NullPool, **connecting))
         self._dialect = PostgresDialect()
         self.sql: Dialect = self._dialect
         self.locks: Locks = PostgresLocks()
@@ -95,6 +100,9 @@ class PostgresEngine:
 
         self._dialect.xid_offset, self.name, self.durability = await self.write(unit)
 
+    def on_restart(self, unit: Unit[T], then: Callable[[T], None]) -> None:
+        self._restarts.run_after(unit, then)
+
     async def read(
         self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
     ) -> T:
@@ -108,8 +116,8 @@ class PostgresEngine:
 
     async def _read(self, unit: Unit[T], snapshot: bool, tenants: Collection[str] | None) -> T:
         if self._row_security and tenants is not None:
-            return await _run((self._snapshots if snapshot else self._reads).begin(), _restricted(unit, tenants))
-        return await _run(self._snapshots.begin() if snapshot else self._single_statements.connect(), unit)
+            return await self._run((self._snapshots if snapshot else self._reads).begin(), _restricted(unit, tenants))
+        return await self._run(self._snapshots.begin() if snapshot else self._single_statements.connect(), unit)
 
     async def write(
         self, unit: Unit[T], *, short: bool = False, alone: bool = False, tenants: Collection[str] | None = None
@@ -123,12 +131,18 @@ class PostgresEngine:
     async def _write(self, unit: Unit[T], alone: bool) -> T:
         for attempt in range(_ATTEMPTS):
             try:
-                return await _run(self._single_statements.connect() if alone else self._engine.begin(), unit)
+                return await self._run(self._single_statements.connect() if alone else self._engine.begin(), unit)
             except DBAPIError as exc:
                 if attempt + 1 == _ATTEMPTS or _sqlstate(exc) not in _RETRYABLE:
                     raise
                 await asyncio.sleep(0.01 * 2**attempt)
         raise AssertionError("unreachable")
+
+    async def _run(self, connecting: AbstractAsyncContextManager[AsyncConnection], unit: Unit[T]) -> T:
+        """Runs a unit in a greenlet of the event loop's thread. If the caller is canceled, the statement is."""
+        async with connecting as connection:
+            await self._restarts.handle()
+            return await connection.run_sync(unit)
 
     def run_in_thread(self, work: Callable[[], T]) -> T:
         done: T = await_only(asyncio.get_running_loop().run_in_executor(self._computing, work))
@@ -146,6 +160,9 @@ class PostgresEngine:
 
     def run_many(self, connection: sa.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         connection.exec_driver_sql(sql, [tuple(row) for row in rows])
+
+    def waited_for_lock(self, error: BaseException) -> bool:
+        return isinstance(error, DBAPIError) and _sqlstate(error) == _LOCK_NOT_AVAILABLE
 
     def problem(self, error: BaseException) -> str | None:
         if isinstance(error, sa.exc.TimeoutError):
@@ -166,12 +183,6 @@ class PostgresEngine:
         await self._units.aclose()
         self._computing.shutdown(wait=False, cancel_futures=True)
         await self._engine.dispose()
-
-
-async def _run(connecting: AbstractAsyncContextManager[AsyncConnection], unit: Unit[T]) -> T:
-    """Runs a unit in a greenlet of the event loop's thread. If the caller is canceled, the statement is."""
-    async with connecting as connection:
-        return await connection.run_sync(unit)
 
 
 def _restricted(unit: Unit[T], tenants: Collection[str]) -> Unit[T]:

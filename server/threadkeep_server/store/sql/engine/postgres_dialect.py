@@ -14,6 +14,7 @@ from sqlalchemy.sql import ColumnElement
 from ..schema.tables import changes
 from .base import SessionName, TableParameter
 from .postgres_order import HORIZON
+from .postgres_restarts import RUN
 
 
 class PostgresDialect:
@@ -22,6 +23,9 @@ class PostgresDialect:
     change_order: tuple[sa.Column[Any], ...] = (changes.c.xid, changes.c.id)
     # Any number, as long as it is the same in every server.
     exclusive = "SELECT pg_advisory_xact_lock(7443000001)"
+    no_changes = f"LOCK TABLE {changes.name} IN SHARE MODE"
+    mark = f"{RUN} || '/' || pg_current_xact_id()::xid::text"
+    row_mark = f"{RUN} || '/' || xmin::text"
     xid_offset = 0
     """See postgres_order."""
 
@@ -60,11 +64,34 @@ def _arrays(names: tuple[str, ...]) -> FromClause:
     return sa.func.unnest(*arrays).table_valued(*columns, name="given").render_derived()
 
 
+# A server that is frozen in a transaction holds its locks for so long. A transaction computes between two statements, but not
+# for seconds.
+_LONGEST_PAUSE = "set_config('idle_in_transaction_session_timeout', '15s', true)"
+# Settings of the transaction, evaluated before what is selected from them.
+_ACQUIRE = f"SELECT pg_advisory_xact_lock(key) FROM {_LONGEST_PAUSE}, unnest($1::bigint[]) AS key"  # noqa: S608 - constants
+_ACQUIRE_SOON = f"{_ACQUIRE}, set_config('lock_timeout', $2, true)"
+# Not those whose names are locked: a row before the name would give the transaction its xid.
+_SESSIONS = """\
+SELECT s.id, s.tenant, s.session_id FROM unnest($1::text[], $2::text[]) AS wanted (tenant, session_id)
+JOIN sessions AS s ON s.tenant = wanted.tenant AND s.session_id = wanted.session_id"""
+_LOCKABLE = "SELECT id FROM sessions WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED"
+
+
 class PostgresLocks:
     """Advisory locks: those of rows give the transaction its xid."""
 
-    def acquire(self, connection: sa.Connection, names: Collection[SessionName]) -> None:
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(key) FROM unnest($1::bigint[]) AS key", (self.keys(names),))
+    def acquire(self, connection: sa.Connection, names: Collection[SessionName], *, wait_ms: int = 0) -> None:
+        if wait_ms:
+            connection.exec_driver_sql(_ACQUIRE_SOON, (self.keys(names), f"{wait_ms}ms"))
+        else:
+            connection.exec_driver_sql(_ACQUIRE, (self.keys(names),))
+
+    def held(self, connection: sa.Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+        free = self.try_acquire(connection, names)
+        pairs = list(map(list, zip(*free, strict=True))) if free else [[], []]
+        sessions = {key: (tenant, name) for key, tenant, name in connection.exec_driver_sql(_SESSIONS, tuple(pairs))}
+        lockable = set(connection.exec_driver_sql(_LOCKABLE, (list(sessions),)).scalars())
+        return (set(names) - set(free)) | {name for key, name in sessions.items() if key not in lockable}
 
     def keys(self, names: Collection[SessionName]) -> Sequence[int]:
         # In one order, or two transactions could wait for each other.

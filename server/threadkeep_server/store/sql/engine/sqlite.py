@@ -105,6 +105,9 @@ class SqliteEngine:
             probe.exec_driver_sql("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram case_sensitive 1')")
             self.capabilities = frozenset({Capability.FTS5})
 
+    def on_restart(self, unit: Unit[T], then: Callable[[T], None]) -> None:
+        """Does nothing: the engine is the database."""
+
     async def read(
         self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
     ) -> T:
@@ -175,6 +178,9 @@ class SqliteEngine:
             parameters = list(chain.from_iterable(rows[start : start + size]))
             raw.execute(f"{head}VALUES {', '.join([values] * size)}", parameters)
             start += size
+
+    def waited_for_lock(self, error: BaseException) -> bool:
+        return False
 
     def problem(self, error: BaseException) -> str | None:
         cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error

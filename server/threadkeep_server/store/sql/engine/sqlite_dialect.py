@@ -22,7 +22,9 @@ _NO_KEY = -1
 class SqliteDialect:
     """Dialect of SQLite."""
 
-    exclusive = ""  # BEGIN IMMEDIATE
+    exclusive = no_changes = ""  # BEGIN IMMEDIATE
+    # Never equal: nothing tells a file from a copy of it.
+    mark = row_mark = "hex(randomblob(8))"
     # One writer: ids ascend in the order of the commits.
     change_order: tuple[sa.Column[Any], ...] = (changes.c.id,)
 
@@ -73,8 +75,11 @@ def _numbered(names: tuple[str, ...], size: int) -> tuple[str, ...]:
 class NoLocks:
     """BEGIN IMMEDIATE is the lock."""
 
-    def acquire(self, connection: sa.Connection, names: Collection[SessionName]) -> None:
+    def acquire(self, connection: sa.Connection, names: Collection[SessionName], *, wait_ms: int = 0) -> None:
         """Does nothing."""
+
+    def held(self, connection: sa.Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+        return ()
 
     def keys(self, names: Collection[SessionName]) -> Sequence[int]:
         return []

@@ -16,6 +16,7 @@ from ....domain.model import Compaction, SessionRef
 from ..log import change_details
 from ..log.rows import record_of
 from ..log.scan import Scanner
+from ..schema.incarnations import SeenIncarnations
 from ..schema.tables import compactions
 from .read_statements import COLUMNS, KIND, Ends, PageQuery, ends_of, floor_of, head_of
 
@@ -26,21 +27,22 @@ _KINDS = {int(kind): kind for kind in ChangeKind}
 _place = itemgetter(COLUMNS.index("xid"), COLUMNS.index("id"))
 
 
-def read_changes(scanner: Scanner, query: PageQuery) -> ChangePage:
+def read_changes(scanner: Scanner, query: PageQuery, incarnations: SeenIncarnations) -> ChangePage:
     """Reads pages until one has a change, up to a limit. Raises FeedTrimmed."""
-    page = _look(scanner, query)
+    page = _look(scanner, query, incarnations)
     for _ in range(_MOST_LOOKS - 1):
         if page.changes or not page.more or page.reached >= query.upto:
             break
-        page = _look(scanner, query.onward(page.reached))
+        page = _look(scanner, query.onward(page.reached), incarnations)
     return page
 
 
-def _look(scanner: Scanner, query: PageQuery) -> ChangePage:
+def _look(scanner: Scanner, query: PageQuery, incarnations: SeenIncarnations) -> ChangePage:
     connection, engine = scanner.connection, scanner.engine
     prepared = scanner.statements.get(query.shape, connection, lambda: query.statement(engine))
     rows = prepared.rows(connection, query.values)
     ends = Ends(*next(ends_of(row) for row in rows if not row[KIND]))
+    incarnations.see(ends.incarnations)
     floor, head = floor_of(ends), head_of(ends)
     if query.after < floor:
         raise FeedTrimmed(floor)

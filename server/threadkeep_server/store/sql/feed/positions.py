@@ -17,19 +17,21 @@ from ..log import change_details
 from ..log.change_order import beyond, not_beyond, of_session
 from ..log.rows import find
 from ..log.scan import Scanner
+from ..schema.incarnations import SeenIncarnations
 from ..schema.tables import ADDING, APPENDED, changes, feed_floor, index_progress, sessions
 from .read_statements import ends_statement, floor_of, head_of
 
 
-def read_ends(scanner: Scanner) -> FeedState:
+def read_ends(scanner: Scanner, incarnations: SeenIncarnations) -> FeedState:
     prepared = scanner.statements.get("feed ends", scanner.connection, lambda: ends_statement(scanner.engine))
     row = prepared.run(scanner.connection, {})[0]
+    incarnations.see(row.incarnations)
     return FeedState(floor_of(row), head_of(row), row.unsettled, row.oldest_time)
 
 
-def locate(scanner: Scanner, tenant: str, ref: SessionRef, after_seq: int) -> Position:
+def locate(scanner: Scanner, incarnations: SeenIncarnations, tenant: str, ref: SessionRef, after_seq: int) -> Position:
     """Runs in a snapshot."""
-    ends = read_ends(scanner)
+    ends = read_ends(scanner, incarnations)
     row = find(scanner.connection, tenant, ref, columns=sa.select(sessions.c.id, sessions.c.last_seq))
     if row is None:
         if ref.is_bare:

@@ -14,7 +14,7 @@ from sqlalchemy.sql.util import ClauseAdapter
 from ....domain.feed import BEGINNING, FeedScope, Position
 from ..engine.base import Engine
 from ..log.change_order import beyond, not_beyond, of_session
-from ..schema.tables import DELETED, UPDATED, changes, feed_floor, session_labels, sessions
+from ..schema.tables import DELETED, INCARNATIONS, UPDATED, changes, feed_floor, meta, session_labels, sessions
 
 _HIGHEST = (1 << 63) - 1
 END = Position(_HIGHEST, _HIGHEST)
@@ -37,10 +37,11 @@ class Ends(NamedTuple):
     window_xid: int | None
     window_change: int | None
     unsettled: int
+    incarnations: str | None
 
 
 # They are a row of kind 0 among the changes: SQLite would buffer the whole page for columns of their own.
-_ENDS_IN = ("xid", "id", "time", "session", "first", "last", "size")
+_ENDS_IN = ("xid", "id", "time", "session", "first", "last", "size", "tenant")
 KIND = COLUMNS.index("kind")
 ends_of = itemgetter(*(COLUMNS.index(name) for name in _ENDS_IN))
 
@@ -91,7 +92,8 @@ class PageQuery:
             last = _readable(engine, places.subquery("last"))
             joined = joined.outerjoin(last, sa.true())
             window = (last.c.xid, last.c.id)
-        ends = (feed_floor.c.xid, feed_floor.c.change, head.c.xid, head.c.id, *window, _unsettled(engine))
+        floor_and_head = (feed_floor.c.xid, feed_floor.c.change, head.c.xid, head.c.id)
+        ends = (*floor_and_head, *window, _unsettled(engine), _incarnations(engine))
         columns = dict(zip(_ENDS_IN, ends, strict=True)) | {"kind": _literal(0)}
         return sa.select(*(columns.get(name, sa.null()).label(name) for name in COLUMNS)).select_from(joined)
 
@@ -168,6 +170,14 @@ def _unsettled(engine: Engine) -> ColumnElement[int]:
     return sa.select(sa.case((settled, _literal(0)), else_=_literal(1))).select_from(last).scalar_subquery()
 
 
+def _incarnations(engine: Engine) -> ColumnElement[Any]:
+    """Returns their stored form; null where no other server can begin one. In the statement that reads changes, so that each
+    change is read with the incarnation it belongs to."""
+    if not engine.sql.exclusive:
+        return sa.null()
+    return sa.select(meta.c.value).where(meta.c.key == sa.literal_column(f"'{INCARNATIONS}'")).scalar_subquery()
+
+
 def ends_statement(engine: Engine) -> Select[Any]:
     """Selects the ends of the feed, the time of its oldest change, and the number of committed changes that are not visible."""
     head = _last(engine).subquery("head")
@@ -181,6 +191,7 @@ def ends_statement(engine: Engine) -> Select[Any]:
         head.c.id.label("head_change"),
         oldest.scalar_subquery().label("oldest_time"),
         unsettled.scalar_subquery().label("unsettled"),
+        _incarnations(engine).label("incarnations"),
     ).select_from(feed_floor.outerjoin(head, sa.true()))
 
 

@@ -25,6 +25,8 @@ _SESSIONS_REMEMBERED = 20_000
 # versions of the sessions as they were; their new heads; usage to add; and the rows of events and changes.
 _PARAMETERS = 5 + 1 + len(HEAD_NAMES) + 1 + len(USAGE_NAMES) + len(EVENT_NAMES) + len(CHANGE_NAMES)
 _CALL = f"SELECT threadkeep_append({', '.join(f'${number}' for number in range(1, _PARAMETERS + 1))})"
+# In the same statement, which is a transaction. Evaluated first.
+_CALL_SOON = f"{_CALL} FROM set_config('lock_timeout', ${_PARAMETERS + 1}, true)"
 
 
 class AppendFunction:
@@ -35,8 +37,9 @@ class AppendFunction:
         self._codec = codec
         self._heads: OrderedDict[int, Head] = OrderedDict()
 
-    async def append(self, requests: Sequence[AppendRequest], keys: Keys) -> list[Outcome] | None:
-        """Returns the outcomes; None if nothing was written and the group must be appended in another way."""
+    async def append(self, requests: Sequence[AppendRequest], keys: Keys, wait_ms: int = 0) -> list[Outcome] | None:
+        """Returns the outcomes; None if nothing was written and the group must be appended in another way. `wait_ms`: see
+        Locks.acquire."""
         group = self._take(requests, keys)
         if group is None:
             return None
@@ -48,7 +51,7 @@ class AppendFunction:
         by_caller = {draft.event_id for request in requests for draft in request.drafts if not draft.generated_id}
         arguments = _arguments(group, by_caller, self._engine.locks.keys(names), before)
         tenants = {request.tenant for request in requests}
-        if not await self._engine.write(lambda connection: _call(connection, arguments), alone=True, tenants=tenants):
+        if not await self._engine.write(lambda connection: _call(connection, arguments, wait_ms), alone=True, tenants=tenants):
             return None
         self.remember(group.heads.values())
         return outcomes
@@ -105,5 +108,7 @@ def _columns(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[list[
     return [[row[name] for row in rows] for name in names]
 
 
-def _call(connection: Connection, arguments: Sequence[list[Any]]) -> bool:
+def _call(connection: Connection, arguments: Sequence[list[Any]], wait_ms: int) -> bool:
+    if wait_ms:
+        return bool(connection.exec_driver_sql(_CALL_SOON, (*arguments, f"{wait_ms}ms")).scalar())
     return bool(connection.exec_driver_sql(_CALL, tuple(arguments)).scalar())

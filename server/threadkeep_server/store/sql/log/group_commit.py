@@ -8,28 +8,29 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ....domain.errors import RateLimited, StoreUnavailable
 from .group_unit import Outcome, Request
-
-Commit = Callable[[Sequence[Request]], Awaitable[Sequence[Outcome]]]
-_Waiting = tuple[Request, asyncio.Future[Any]]
+from .set_aside import Committer, SetAside, Waiting
 
 _GROUP_REQUESTS = 512
 _GROUP_BYTES = 8 << 20
 _LATELY_S = 0.25
+LOCK_WAIT_MS = 500
+"""The longest wait of a group for the locks of other transactions."""
 
 
 class Writer:
-    """The only committer of a store. `commit` runs a group in a transaction; `problem` explains why a database failed."""
+    """The only committer of a store. Sessions that another transaction has locked for long are set aside, so that the writes
+    of others go on."""
 
-    def __init__(self, commit: Commit, problem: Callable[[BaseException], str | None], *, max_pending_bytes: int) -> None:
-        self._commit = commit
-        self._problem = problem
+    def __init__(self, committer: Committer, *, max_pending_bytes: int) -> None:
+        self._committer = committer
         self._max_pending_bytes = max_pending_bytes
-        self._waiting: deque[_Waiting] = deque()
+        self._aside = SetAside(committer, self._attempt, self._settle)
+        self._waiting: deque[Waiting] = deque()
         self._pending_bytes = 0
         self._wake = asyncio.Event()
         # Stored, because looking up the running loop costs a system call per append.
@@ -48,7 +49,7 @@ class Writer:
             raise RateLimited("pending_appends")
         future: asyncio.Future[Any] = self._loop.create_future()
         self._pending_bytes += size
-        self._waiting.append((request, future))
+        self._waiting.append((request, future, size))
         self._wake.set()
         return future
 
@@ -60,10 +61,9 @@ class Writer:
         """Commits group after group until closed and empty."""
         while True:
             while self._waiting:
-                group, size = self._next_group()
-                await self._commit_group(group)
-                self._pending_bytes -= size
+                await self._commit_group(self._next_group())
             if self._closing:
+                await self._aside.finish()
                 return
             self._wake.clear()
             await self._wake.wait()
@@ -73,48 +73,64 @@ class Writer:
         self._closing = True
         self._wake.set()
 
-    def _next_group(self) -> tuple[list[_Waiting], int]:
-        """Returns the next requests to commit, and the bytes of all requests removed from the queue."""
-        group: list[_Waiting] = []
-        size = 0
-        while self._waiting and len(group) < _GROUP_REQUESTS and size < _GROUP_BYTES:
-            request, future = self._waiting.popleft()
-            size += request.size
-            if not future.cancelled():  # its caller canceled before the commit
-                group.append((request, future))
-        return group, size
+    def _next_group(self) -> list[Waiting]:
+        """Returns the next requests to commit."""
+        group: list[Waiting] = []
+        total = 0
+        while self._waiting and len(group) < _GROUP_REQUESTS and total < _GROUP_BYTES:
+            waiting = self._waiting.popleft()
+            _, future, size = waiting
+            total += size
+            if future.cancelled():  # its caller canceled before the commit
+                self._pending_bytes -= size
+            elif not self._aside.takes(waiting):
+                group.append(waiting)
+        return group
 
-    async def _commit_group(self, group: Sequence[_Waiting]) -> None:
-        if not group:
-            return
+    async def _commit_group(self, group: Sequence[Waiting]) -> None:
+        """Commits a group without the requests that it sets aside."""
+        wait_ms = LOCK_WAIT_MS
+        if self._aside:  # not one more wait for a transaction that has locked several sessions
+            group = await self._aside.without_held(group)
+        while group and not await self._attempt(group, wait_ms):
+            left = await self._aside.without_held(group)
+            if len(left) == len(group):
+                wait_ms = 0  # whatever was locked is free by now, or no session
+            group = left
+
+    async def _attempt(self, group: Sequence[Waiting], wait_ms: int) -> bool:
+        """Settles the group, unless it would have to wait for a lock for longer; see Locks.acquire."""
         try:
-            outcomes = await self._commit([request for request, _ in group])
+            outcomes = await self._committer.commit([request for request, _, _ in group], wait_ms)
         except Exception as exc:  # any error must reach the callers, and the next group must be served
+            if wait_ms and self._committer.waited_for_lock(exc):
+                return False
             await self._failed(group, exc)
-            return
+            return True
         self._last_commit = time.monotonic()
         self.failure = None
-        for (_, future), outcome in zip(group, outcomes, strict=True):
-            _settle(future, outcome)
+        for waiting, outcome in zip(group, outcomes, strict=True):
+            self._settle(waiting, outcome)
+        return True
 
-    async def _failed(self, group: Sequence[_Waiting], exc: Exception) -> None:
+    async def _failed(self, group: Sequence[Waiting], exc: Exception) -> None:
         """Fails all requests if the database failed; otherwise commits each alone."""
-        problem = self._problem(exc)
+        problem = self._committer.problem(exc)
         if problem is not None:
             self.failure = problem, time.monotonic()
-            for _, future in group:
-                _settle(future, StoreUnavailable(problem))
-        elif len(group) == 1:
-            _settle(group[0][1], exc)
-        else:
+        elif len(group) > 1:
             for member in group:
-                await self._commit_group([member])
+                await self._attempt([member], 0)
+            return
+        for waiting in group:
+            self._settle(waiting, exc if problem is None else StoreUnavailable(problem))
 
-
-def _settle(future: asyncio.Future[Any], outcome: Outcome | Exception) -> None:
-    if future.done():
-        return
-    if isinstance(outcome, Exception):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)
+    def _settle(self, waiting: Waiting, outcome: Outcome | Exception) -> None:
+        _, future, size = waiting
+        self._pending_bytes -= size
+        if future.done():
+            return
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)

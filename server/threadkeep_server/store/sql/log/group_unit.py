@@ -17,7 +17,7 @@ from ....domain.errors import ThreadkeepError
 from ....domain.model import Session
 from ...contract.codec import Codec
 from ...contract.events import Appended, AppendRequest
-from ..engine.base import Engine
+from ..engine.base import Engine, SessionName
 from ..engine.statements import Statements
 from .append_group import Head, Keys, Name
 from .append_queries import AppendQueries
@@ -27,6 +27,11 @@ from .session_writes import Created, SessionCreation, SessionUpdate, SessionWrit
 Request = AppendRequest | SessionCreation | SessionUpdate | SessionDeletion
 Outcome = Appended | Created | Session | Deleted | ThreadkeepError
 _KEYS_REMEMBERED = 100_000
+
+
+def name_of(request: Request) -> SessionName:
+    """Returns the name that the request locks."""
+    return request.tenant, request.ref.session_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +56,9 @@ class GroupUnit:
         self._append = AppendQueries(codec, statements, self._sessions)
         self.keys: dict[Name, int] = {}
 
-    def __call__(self, connection: Connection, requests: Sequence[Request]) -> Decided:
-        self._engine.locks.acquire(connection, [(request.tenant, request.ref.session_id) for request in requests])
+    def __call__(self, connection: Connection, requests: Sequence[Request], wait_ms: int = 0) -> Decided:
+        """`wait_ms`: see Locks.acquire."""
+        self._engine.locks.acquire(connection, list(map(name_of, requests)), wait_ms=wait_ms)
         outcomes: dict[int, Outcome] = {}
         learned: dict[Name, int] = {}
         heads: Collection[Head] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 import sqlalchemy as sa
@@ -12,7 +12,7 @@ from ....domain.model import NewSession, Session, SessionChange, SessionRef, Sto
 from ...contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery
 from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ...notifier import CommitNotifier
-from ..engine.base import Capability
+from ..engine.base import Capability, SessionName
 from ..schema.tables import sessions
 from . import context_queries, list_queries, session_queries
 from .append_function import AppendFunction
@@ -27,15 +27,17 @@ from .unit_runner import FEW_ROWS, UnitRunner
 
 
 class GroupedWrites:
-    """Writes of sessions that are committed in groups. `run` must be running."""
+    """Writes of sessions that are committed in groups: the Committer of its Writer. `run` must be running."""
 
     def __init__(self, units: UnitRunner, commits: CommitNotifier, *, max_pending_bytes: int) -> None:
         self._engine = units.engine
+        self.problem = units.engine.problem
+        self.waited_for_lock = units.engine.waited_for_lock
         self._commits = commits
         self._group = GroupUnit(units.engine, units.codec, units.statements)
         functions = Capability.FUNCTIONS in units.engine.capabilities
         self._function = AppendFunction(units.engine, units.codec) if functions else None
-        self._writer = writer = Writer(self._commit, units.engine.problem, max_pending_bytes=max_pending_bytes)
+        self._writer = writer = Writer(self, max_pending_bytes=max_pending_bytes)
         self.append: Callable[[AppendRequest], Awaitable[Appended]] = writer.write
         self.create: Callable[[SessionCreation], Awaitable[Created]] = writer.write
         self.update: Callable[[SessionUpdate], Awaitable[Session]] = writer.write
@@ -49,27 +51,31 @@ class GroupedWrites:
         """See Writer."""
         return self._writer.failure
 
-    async def _commit(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        outcomes = await self._append(requests) or await self._run(requests)
+    async def commit(self, requests: Sequence[Request], wait_ms: int) -> Sequence[Outcome]:
+        outcomes = await self._append(requests, wait_ms) or await self._run(requests, wait_ms)
         self._commits.committed()
         for request, outcome in zip(requests, outcomes, strict=True):
             if isinstance(request, AppendRequest) and isinstance(outcome, Appended):
                 self._commits.appended(request, outcome)
         return outcomes
 
-    async def _append(self, requests: Sequence[Request]) -> Sequence[Outcome] | None:
+    async def held(self, names: Collection[SessionName]) -> Collection[SessionName]:
+        return await self._engine.write(lambda connection: self._engine.locks.held(connection, names))
+
+    async def _append(self, requests: Sequence[Request], wait_ms: int) -> Sequence[Outcome] | None:
         """Appends in one round trip. None if that is impossible."""
         if self._function is None:
             return None
         appends = [request for request in requests if isinstance(request, AppendRequest)]
         if len(appends) < len(requests):
             return None
-        return await self._function.append(appends, self._group.keys)
+        return await self._function.append(appends, self._group.keys, wait_ms)
 
-    async def _run(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    async def _run(self, requests: Sequence[Request], wait_ms: int) -> Sequence[Outcome]:
         short = sum(_rows(request) for request in requests) <= FEW_ROWS
         tenants = {request.tenant for request in requests}
-        decided = await self._engine.write(lambda connection: self._group(connection, requests), short=short, tenants=tenants)
+        unit = partial(self._group, requests=requests, wait_ms=wait_ms)
+        decided = await self._engine.write(unit, short=short, tenants=tenants)
         self._group.remember(decided.learned)
         if self._function is not None:
             self._function.remember(decided.heads)

@@ -42,6 +42,8 @@ metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 meta = Table("threadkeep_meta", metadata, Column("key", String(64), primary_key=True), Column("value", Text, nullable=False))
+# The key of the incarnations (see incarnations).
+INCARNATIONS = "incarnations"
 
 sessions = Table(
     "sessions",

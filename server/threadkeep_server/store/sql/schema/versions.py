@@ -42,10 +42,10 @@ def migrate(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-    _put(connection, "schema_version", str(SCHEMA_VERSION))
-    _put(connection, "oldest_code", str(OLDEST_CODE_THAT_CAN_RUN))
+    put(connection, "schema_version", str(SCHEMA_VERSION))
+    put(connection, "oldest_code", str(OLDEST_CODE_THAT_CAN_RUN))
     if get(connection, "store_id") is None:
-        _put(connection, "store_id", str(uuid.uuid4()))
+        put(connection, "store_id", str(uuid.uuid4()))
 
 
 def versions(connection: Connection) -> tuple[int, int]:
@@ -59,7 +59,7 @@ def get(connection: Connection, key: str) -> str | None:
     return cast("str | None", connection.execute(sa.select(meta.c.value).where(meta.c.key == key)).scalar())
 
 
-def _put(connection: Connection, key: str, value: str) -> None:
+def put(connection: Connection, key: str, value: str) -> None:
     connection.execute(meta.delete().where(meta.c.key == key))
     connection.execute(meta.insert(), {"key": key, "value": value})
 
