@@ -64,8 +64,20 @@ async def test_a_consumer_handles_what_comes_instead_of_what_it_had_handled(
 
 
 async def say(client: threadkeep.AsyncClient, word: str, times: int) -> None:
+    """Appends, and again while the connections of before the restart fail."""
     for number in range(times):
-        await client.append("one", threadkeep.user(f"{word} {number}"))
+        event = threadkeep.user(f"{word} {number}")
+        async with asyncio.timeout(60):
+            while not await said(client, event):
+                await asyncio.sleep(0.05)
+
+
+async def said(client: threadkeep.AsyncClient, event: threadkeep.SessionEvent) -> bool:
+    try:
+        await client.append("one", event)
+    except errors.StoreUnavailable:
+        return False
+    return True
 
 
 async def until(reached: Callable[[], bool]) -> None:

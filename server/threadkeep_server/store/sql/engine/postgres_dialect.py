@@ -66,10 +66,10 @@ def _arrays(names: tuple[str, ...]) -> FromClause:
 
 # A server that is frozen in a transaction holds its locks for so long. A transaction computes between two statements, but not
 # for seconds.
-_LONGEST_PAUSE = "set_config('idle_in_transaction_session_timeout', '15s', true)"
+_LONGEST_PAUSE = "set_config('idle_in_transaction_session_timeout', '15s', true) AS pause"
 # Settings of the transaction, evaluated before what is selected from them.
 _ACQUIRE = f"SELECT pg_advisory_xact_lock(key) FROM {_LONGEST_PAUSE}, unnest($1::bigint[]) AS key"  # noqa: S608 - constants
-_ACQUIRE_SOON = f"{_ACQUIRE}, set_config('lock_timeout', $2, true)"
+_ACQUIRE_SOON = f"{_ACQUIRE}, set_config('lock_timeout', $2, true) AS soon"
 # Not those whose names are locked: a row before the name would give the transaction its xid.
 _SESSIONS = """\
 SELECT s.id, s.tenant, s.session_id FROM unnest($1::text[], $2::text[]) AS wanted (tenant, session_id)
