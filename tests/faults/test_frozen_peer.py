@@ -44,7 +44,7 @@ async def test_a_frozen_server_does_not_stop_the_appends_of_others(make_server: 
         waiting = asyncio.create_task(client.append("stuck", threadkeep.user("waits")))
         async with asyncio.timeout(20):
             for _ in range(5):
-                await client.append("other", threadkeep.user("goes on"))
+                await client.append("other", threadkeep.user("undisturbed"))
             # PostgreSQL ends the transaction of the frozen server, which has committed nothing.
             assert (await waiting).last_seq == 1
         unanswered.cancel()

@@ -1,6 +1,6 @@
 """Seals the numbers in tokens: positions count the changes and rows of all tenants, so nobody may read or forge them.
 
-AES-SIV (RFC 5297) needs no nonce: equal numbers, bound to equal values, are sealed alike, which tells nothing about others.
+AES-SIV (RFC 5297) needs no nonce: equal numbers, bound to equal values, are sealed alike, which reveals nothing about others.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class SubscriptionService:
             state = await self._store.feed_state()
             place = bookmark.position
             held = self._store.incarnations().hold(bookmark.incarnation, place)
-            # Positions before the floor have expired, whatever was there.
+            # Positions before the floor have expired in every incarnation.
             if (place > state.head and not state.unsettled) or (place >= state.floor and not held):
                 raise InvalidResumeToken(
                     "is of changes that the store may have lost when it was restored; read the sessions, then start a new one"

@@ -1,6 +1,6 @@
 """Notices that PostgreSQL was started again, perhaps from a backup or on a standby, before anything is read from it or written.
 
-Each new connection asks, and connections do not survive a restart. Behind a pooler such as PgBouncer they may.
+Each new connection reads it, and connections do not survive a restart. Behind a pooler such as PgBouncer they may.
 """
 
 from __future__ import annotations

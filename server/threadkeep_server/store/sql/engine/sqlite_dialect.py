@@ -23,7 +23,7 @@ class SqliteDialect:
     """Dialect of SQLite."""
 
     exclusive = no_changes = ""  # BEGIN IMMEDIATE
-    # Never equal: nothing tells a file from a copy of it.
+    # Never equal: a file and a copy of it look alike.
     mark = row_mark = "hex(randomblob(8))"
     # One writer: ids ascend in the order of the commits.
     change_order: tuple[sa.Column[Any], ...] = (changes.c.id,)

@@ -24,7 +24,7 @@ LOCK_WAIT_MS = 500
 
 class Writer:
     """The only committer of a store. Sessions that another transaction has locked for long are set aside, so that the writes
-    of others go on."""
+    of others continue."""
 
     def __init__(self, committer: Committer, *, max_pending_bytes: int) -> None:
         self._committer = committer
@@ -95,7 +95,7 @@ class Writer:
         while group and not await self._attempt(group, wait_ms):
             left = await self._aside.without_held(group)
             if len(left) == len(group):
-                wait_ms = 0  # whatever was locked is free by now, or no session
+                wait_ms = 0  # what was locked is free by now, or is no session
             group = left
 
     async def _attempt(self, group: Sequence[Waiting], wait_ms: int) -> bool:
