@@ -17,7 +17,7 @@ def at(change: int) -> Position:
 
 @given(CHANGES)
 def test_a_position_that_was_given_out_is_held_for_ever(change: int) -> None:
-    """Also for positions that begin later."""
+    """Also after later incarnations have begun."""
     later = Incarnations((*LIVES.known, Incarnation(3, at(300)), Incarnation(4, at(400))))
     assert LIVES.hold(LIVES.of(at(change)), at(change))
     assert later.hold(LIVES.of(at(change)), at(change))

@@ -81,8 +81,8 @@ class SetAside:
             return group
         if not self._queues:
             _log.warning(
-                "another transaction of the database has locked %d sessions; their writes wait, others continue: look for it in "
-                "pg_stat_activity",
+                "another transaction of the database has locked %d sessions; their writes wait, others continue: look for it "
+                "in pg_stat_activity",
                 len(held),
             )
         for name in held:
