@@ -28,12 +28,14 @@ from threadkeep.v1 import (
 from ..config.settings import ConfigError, Settings, split_address
 from ..domain.model import SECOND_NS
 from ..domain.search import SearchMode
+from ..domain.sweeping import SweepGuard
 from ..domain.validation import Limits
 from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
 from ..service.call_limit import CallLimit
 from ..service.events import EventService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
+from ..service.sweeper import Sweeper
 from ..store.contract.maintenance import StoreInfo
 from ..store.contract.store import Store
 from ..store.inmemory import InMemoryStore
@@ -134,8 +136,9 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         services = _services(store, sessions, events, limits, seal, counter, compacting, feed, search, append_streams)
         around = [each for each in (limits_of(settings), None if trail is None else trail.audited) if each is not None]
         services = [replace(service, around=tuple(around)) for service in services]
-        sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
-        stack.callback(sweeper.cancel)
+        guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
+        sweeper = Sweeper(sessions, store, guard, settings.sweep_interval.total_seconds())
+        stack.callback(asyncio.create_task(sweeper.run(), name="sweeper").cancel)
         authenticator = identity.authenticator(settings)
         calls = CallLimit(settings.max_calls)
 
@@ -143,7 +146,11 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
             # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
             most = settings.max_batch_bytes * 2
             lost = None if audit is None else audit.lost
-            metrics = Metrics(replace(feed.sources(store), embedding=search.stats, audit_lost=lost))
+            metrics = Metrics(
+                replace(
+                    feed.sources(store), embedding=search.stats, audit_lost=lost, sweep_held=lambda: sweeper.hold is not None
+                )
+            )
             memory = MemoryRoute(search.memory, authenticator, trail)
             return http_app(
                 services,
@@ -251,18 +258,6 @@ def _services(
     return [
         Service(module.DESCRIPTOR.services_by_name[name], servicer, most_fields=most) for module, name, servicer in servicers
     ]
-
-
-async def _sweep(sessions: SessionService, interval: float) -> None:
-    while True:
-        await asyncio.sleep(interval)
-        try:
-            swept = await sessions.sweep()
-        except Exception as exc:  # the next sweep must not depend on this one
-            _log.warning("deleting expired sessions failed; retrying in %g s: %s", interval, type(exc).__name__)
-        else:
-            if swept:
-                _log.info("deleted %d expired sessions", swept)
 
 
 def _limits(settings: Settings) -> Limits:

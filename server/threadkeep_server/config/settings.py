@@ -138,6 +138,11 @@ class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSetti
     sweep_interval: Interval = Field(
         default=timedelta(seconds=60), description="Time between two deletions of expired sessions."
     )
+    sweep_hold: Duration = Field(
+        default=timedelta(hours=24),
+        description="How long expired sessions are kept when the clock may be wrong: it moved by hours, nothing was stored for "
+        "a day before the start, or more than a tenth of the sessions (and more than 1,000) expired at once. 0: not at all.",
+    )
     search_index: bool = Field(
         default=True,
         description="Keep a trigram index for substring search. Off: searches scan, as far as `search_scan_bytes` and "

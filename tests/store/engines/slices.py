@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from threadkeep_server.store.sql.log.slices.worker import Slices
 from threadkeep_server.store.sql.store import SqlStore
 
-Opener = Callable[[], AbstractAsyncContextManager[SqlStore]]
+Opener = Callable[..., AbstractAsyncContextManager[SqlStore]]
 
 
 def stop_slices(patch: pytest.MonkeyPatch) -> None:

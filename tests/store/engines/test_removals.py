@@ -20,6 +20,7 @@ from threadkeep_server.domain.model import SessionRef
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.events import Appended
 from threadkeep_server.store.contract.maintenance import Totals
+from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.log.group_unit import Decided, GroupUnit, Request
 from threadkeep_server.store.sql.log.slices.removals import REMOVED_AT_ONCE, removals
 from threadkeep_server.store.sql.log.unit_runner import UnitRunner
@@ -176,3 +177,11 @@ async def test_a_deletion_of_an_ambiguous_session_fails_alone(opener: Opener) ->
         assert deleted == 1
         for user in ("alice", "bob"):
             assert await store.delete_session(TENANT, SessionRef("shop", user, "same")) == 0
+
+
+async def test_the_newest_session_dates_a_store_whose_feed_is_trimmed(opener: Opener) -> None:
+    async with opener(options=SqlOptions(search_index=False)) as store:
+        await create(store, create_time=NOW - 5)
+        while not await store.trim_feed(NOW + 1, 100):  # noqa: ASYNC110 - on PostgreSQL, until the change is settled
+            await asyncio.sleep(0)
+        assert ((await store.feed_state()).oldest_time, (await store.sweep_facts(NOW)).newest) == (None, NOW - 5)

@@ -36,6 +36,14 @@ class ExpiryRows:
         assert await store.delete_expired(TENANT, NOW, 100) == 0
         assert await store.delete_expired(None, NOW, 100) == 0
 
+    async def test_the_facts_of_a_sweep_are_the_expired_sessions_and_the_time_of_the_newest_change(self, store: Store) -> None:
+        assert await store.sweep_facts(NOW) == (0, 0, None)
+        await create(store, "s1", expire_time=NOW + 1)
+        await create(store, "s2", tenant="other", expire_time=NOW + 2)
+        await append(store, draft(), to=ref("s1"), now=NOW + 5)
+        assert [(await store.sweep_facts(NOW + later)).expired for later in (0, 1, 2)] == [0, 1, 2]
+        assert (await store.sweep_facts(NOW)).newest == NOW + 5
+
     async def test_a_sweep_respects_its_limit_and_continues_next_time(self, store: Store) -> None:
         for number in range(5):
             await create(store, f"s{number}", expire_time=1)

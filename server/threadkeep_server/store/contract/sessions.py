@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ...domain.model import NewSession, Session, SessionChange, SessionRef
+from ...domain.sweeping import SweepFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,10 @@ class SessionStore(Protocol):
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
         """Deletes the session and its log. Returns the number of events, None if there is no session. Raises
         AmbiguousSession."""
+        ...
+
+    async def sweep_facts(self, now: int) -> SweepFacts:
+        """Returns what is known before expired sessions are deleted. Cheap if few have expired."""
         ...
 
     async def expired_sessions(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ...domain.model import Session
+from ...domain.sweeping import SweepFacts
 from ..contract.codec import Codec
 from ..contract.sessions import EXPIRED, Expired
 from .logs import InMemoryLogs, Log
@@ -15,6 +16,11 @@ class InMemoryMaintenance(InMemoryLogs):
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
         super().__init__(codec, clock)
         self._notes: dict[str, str] = {}
+
+    async def sweep_facts(self, now: int) -> SweepFacts:
+        stored = [change.time for change in self._feed] or [log.session.create_time for log in self._logs.values()]
+        newest = max(stored, default=None)
+        return SweepFacts(len(self._expired(None, EXPIRED, now)), len(self._logs), newest)
 
     async def expired_sessions(
         self, tenant: str | None, now: int, limit: int, skip: int = 0, which: Expired = EXPIRED

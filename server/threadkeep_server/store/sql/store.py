@@ -109,6 +109,7 @@ class SqlStore:
         self.list_sessions = sessions.list_sessions
         self.update_session = sessions.update_session
         self.delete_session = sessions.delete_session
+        self.sweep_facts = sessions.sweep_facts
         self.expired_sessions = sessions.expired_sessions
         self.delete_expired = sessions.delete_expired
         self.delete_seen = sessions.delete_seen

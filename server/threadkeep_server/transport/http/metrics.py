@@ -47,6 +47,7 @@ class Sources:
     consumer_members: Callable[[], int] | None = None
     embedding: Callable[[], EmbeddingStats | None] = lambda: None
     audit_lost: Callable[[], int] | None = None
+    sweep_held: Callable[[], bool] | None = None
 
 
 class Metrics:
@@ -102,6 +103,10 @@ class Metrics:
         if self._sources.audit_lost is not None:
             text = "Records that the audit log lost."
             yield CounterMetricFamily("threadkeep_audit_lost_records_total", text, value=self._sources.audit_lost())
+
+        if self._sources.sweep_held is not None:
+            text = "Whether expired sessions are kept because the clock may be wrong."
+            yield _gauge("sweep_held", text, self._sources.sweep_held())
 
     def _of_feed(self, feed: FeedState) -> Iterator[Metric]:
         yield _gauge("feed_head", "Number of the last change that can be delivered.", feed.head.change)

@@ -9,10 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row
 
 from ....domain.model import Session
+from ....domain.sweeping import FEW_SESSIONS, SweepFacts
 from ...contract.maintenance import Totals
 from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ..engine.base import Engine
-from ..schema.tables import session_labels, sessions
+from ..schema.tables import changes, session_labels, sessions
 from .rows import find, session_of
 from .session_deletions import SessionDeletions
 
@@ -87,6 +88,20 @@ def _free_expired(connection: Connection, engine: Engine, expired: Sequence[Colu
         taken += connection.execute(sa.select(sessions).where(*expired, sessions.c.id.in_(keys))).all()
         ahead = [sa.tuple_(*order) > sa.tuple_(sa.literal(candidates[-1].expire_time), sa.literal(candidates[-1].id))]
     return taken
+
+
+def sweep_facts(connection: Connection, engine: Engine, now: int) -> SweepFacts:
+    late = sa.select(sessions.c.id).where(*expired(None, now, EXPIRED))
+    few = connection.execute(sa.select(sa.func.count()).select_from(late.limit(FEW_SESSIONS + 1).subquery())).scalar_one()
+    newest = sa.select(changes.c.time).order_by(*(column.desc() for column in engine.sql.change_order)).limit(1)
+    time: int | None = connection.execute(newest).scalar()
+    if time is None:  # retention has trimmed the feed
+        last = sa.select(sessions.c.create_time).order_by(sessions.c.id.desc()).limit(1)
+        time = connection.execute(last).scalar()
+    if few <= FEW_SESSIONS:
+        return SweepFacts(few, 0, time)
+    count = connection.execute(sa.select(sa.func.count()).select_from(late.subquery())).scalar_one()
+    return SweepFacts(count, connection.execute(sa.select(sa.func.count()).select_from(sessions)).scalar_one(), time)
 
 
 def totals(connection: Connection, tenant: str) -> Totals:

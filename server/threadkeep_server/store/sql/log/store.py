@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from ....domain.context import ContextSpec
 from ....domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ....domain.sweeping import SweepFacts
 from ...contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery
 from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ...notifier import CommitNotifier
@@ -127,6 +128,9 @@ class SqlSessions:
         if deleted.events is not None:
             self._remover.hint()
         return deleted.events
+
+    async def sweep_facts(self, now: int) -> SweepFacts:
+        return await self._units.read(lambda connection: session_queries.sweep_facts(connection, self._engine, now))
 
     async def expired_sessions(
         self, tenant: str | None, now: int, limit: int, skip: int = 0, which: Expired = EXPIRED
