@@ -34,7 +34,8 @@ class FeedServices:
     def sources(self, store: Store) -> Sources:
         """Returns the sources of the metrics."""
         info = partial(store.info, DEFAULT_TENANT, totals=False)
-        return Sources(store.feed_state, info, self.tail.stats, self.consumers.members)
+        stalled = lambda: store.feed_stalled_s  # noqa: E731
+        return Sources(store.feed_state, info, self.tail.stats, self.consumers.members, stalled_s=stalled)
 
     def drain(self) -> None:
         self.tail.drain()

@@ -278,6 +278,7 @@ def _sql_options(settings: Settings) -> SqlOptions:
         sqlite_readers=settings.sqlite_readers,
         postgres_pool_size=settings.postgres_pool_size,
         row_security=settings.row_security,
+        stall_alarm=settings.feed_stall_alarm.total_seconds(),
         postgres_listen_url=settings.resolved_listen_url,
         search_index=settings.search_index,
         search_scan_bytes=settings.search_scan_bytes,

@@ -22,6 +22,11 @@ class FeedSettings(BaseSettings):
         default=timedelta(seconds=1),
         description="How often a server polls for changes without a notification, while there are subscriptions.",
     )
+    feed_stall_alarm: Duration = Field(
+        default=timedelta(seconds=10),
+        description="How long committed changes may wait for an open transaction of the PostgreSQL cluster before the log "
+        "names it. 0: it is not looked for.",
+    )
     max_subscriptions: int = Field(default=20_000, ge=1, le=1_000_000, description="Most open subscriptions on this server.")
     max_subscriptions_per_caller: int = Field(
         default=10_000,

@@ -60,6 +60,11 @@ class FeedStore(Protocol):
         need any more. Returns their number."""
         ...
 
+    @property
+    def feed_stalled_s(self) -> float:
+        """For how long committed changes have not been delivered because of another transaction, in seconds; 0 if they are."""
+        ...
+
     async def feed_state(self) -> FeedState:
         """Returns facts for operators; costs a few index look-ups."""
         ...

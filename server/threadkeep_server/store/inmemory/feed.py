@@ -72,6 +72,10 @@ class InMemoryFeed(InMemoryLogs):
             trimmed += 1
         return trimmed
 
+    @property
+    def feed_stalled_s(self) -> float:
+        return 0.0
+
     async def feed_state(self) -> FeedState:
         return FeedState(self._floor, self._head, unsettled=0, oldest_time=self._feed[0].time if self._feed else None)
 

@@ -13,8 +13,9 @@ from ..contract.codec import Codec
 from ..notifier import CommitNotifier
 from .compaction.store import SqlCompactions
 from .consumers.store import SqlConsumers
-from .engine.base import Engine, SqlOptions, Unit
+from .engine.base import Capability, Engine, SqlOptions, Unit
 from .engine.factory import open_engine
+from .feed.stalls import StallWatch
 from .feed.store import SqlFeed
 from .log.slices.archivings import archivings, mark_slice
 from .log.slices.removals import removals, remove_slice
@@ -65,6 +66,8 @@ class SqlStore:
         self._use_events(SqlEvents(self._units, self._writes, self._commits))
         self._use_compactions(SqlCompactions(self._units, self._archiver, self._commits))
         self._use_feed(SqlFeed(self._units, self._commits, seen, indexed=indexed))
+        transactions = Capability.FUNCTIONS in engine.capabilities
+        self._stalls = StallWatch(self._units, self.feed_state, options.stall_alarm if transactions else 0)
         self._use_consumers(SqlConsumers(self._units, seen))
         scan_limits = ScanLimits(options.search_scan_bytes, options.search_scan_seconds)
         self._use_search(SqlSearch(self._units, prepared.events, scan_limits))
@@ -87,6 +90,7 @@ class SqlStore:
         self._run("memory index", self._memories.keep_index())
         if self._vector_index is not None:
             self._run("vector index", self._vector_index.run())
+        self._run("stall watch", self._stalls.run())
         self._run("listener", self._engine.peers.run(self._commits.notify))
 
     def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:
@@ -100,6 +104,10 @@ class SqlStore:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
         self._tasks.clear()
+
+    @property
+    def feed_stalled_s(self) -> float:
+        return self._stalls.stalled_s
 
     # --- the methods of the parts, in the order of the contract
 

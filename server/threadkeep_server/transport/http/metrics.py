@@ -48,6 +48,7 @@ class Sources:
     embedding: Callable[[], EmbeddingStats | None] = lambda: None
     audit_lost: Callable[[], int] | None = None
     sweep_held: Callable[[], bool] | None = None
+    stalled_s: Callable[[], float] | None = None
 
 
 class Metrics:
@@ -104,6 +105,9 @@ class Metrics:
             text = "Records that the audit log lost."
             yield CounterMetricFamily("threadkeep_audit_lost_records_total", text, value=self._sources.audit_lost())
 
+        if self._sources.stalled_s is not None:
+            text = "For how long changes have not been delivered because of an open transaction; 0 if they are."
+            yield _gauge("feed_stalled_seconds", text, self._sources.stalled_s())
         if self._sources.sweep_held is not None:
             text = "Whether expired sessions are kept because the clock may be wrong."
             yield _gauge("sweep_held", text, self._sources.sweep_held())

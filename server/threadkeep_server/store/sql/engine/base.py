@@ -22,6 +22,7 @@ SessionName = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class SqlOptions:
     """Settings of the SQL store. Sizes are in connections; `statement_timeout` in seconds bounds one statement;
+    `stall_alarm`: seconds until the log names a transaction that holds up the feed, 0 for never;
     `row_security`: PostgreSQL shows each unit the rows of its tenants only;
     `postgres_listen_url` is for the connection that receives other servers' notifications: empty is the same database URL."""
 
@@ -31,6 +32,7 @@ class SqlOptions:
     postgres_listen_url: str = ""
     statement_timeout: float = 30.0
     row_security: bool = False
+    stall_alarm: float = 10.0
     search_index: bool = True
     search_scan_bytes: int = 16 << 20
     search_scan_seconds: float = 2.0
