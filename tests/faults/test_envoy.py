@@ -127,7 +127,7 @@ def test_a_call_without_a_body_is_answered(shared: ServerProcess, method: str, k
 
 
 def test_the_end_of_a_call_over_http_leaves_no_error_in_the_log(shared: ServerProcess) -> None:
-    """pyvoy reports its own event to whoever received it, also after that was canceled."""
+    """pyvoy reports its own event also where receiving was canceled."""
     for _ in range(5):
         with contextlib.closing(HTTPConnection(shared.address, timeout=30)) as connection:
             connection.request("POST", READ, b"{}", {"content-type": "application/json"})
