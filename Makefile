@@ -74,6 +74,11 @@ test: setup postgres ## Run the tests of every part on SQLite and PostgreSQL (WO
 test-long: setup postgres ## Run every test in its long form: 50 kills, every language on PostgreSQL, 1,000 examples
 	THREADKEEP_LONG=1 $(PARALLEL) --durations=30 $(ARGS)
 	@$(BIN)/python -m tests.conformance.matrix
+	$(if $(ARGS),,@$(MAKE) --no-print-directory test-envoy)
+
+.PHONY: test-envoy
+test-envoy: setup postgres ## Run the tests through the SDK, HTTP and the command line with every server behind Envoy
+	THREADKEEP_TEST_FRONTEND=envoy $(PARALLEL) tests/api $(ARGS)
 
 .PHONY: postgres
 postgres: ## Install PostgreSQL if there is none and we may (the tests start it themselves)

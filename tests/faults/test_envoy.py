@@ -26,6 +26,7 @@ from .conftest import ServerMaker
 from .harness.ledger import connect
 
 BIG = "x" * 10_000_000
+READ = "/threadkeep.v1.SessionService/ListSessions"
 APPEND = "/threadkeep.v1.EventService/AppendEvents"
 # RFC 9113: the preface of a client, an empty frame of settings, and the setting of a stream's window.
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
@@ -111,6 +112,27 @@ def test_a_path_that_is_no_utf8_is_refused(shared: ServerProcess) -> None:
     assert {name: status(name) for name in refused} == dict.fromkeys(refused, 403)
     served = ("%25", "%C3%A9", "%E2%82%AC", "%ED%9F%BF", "%F0%9F%8D%8F")
     assert {name: status(name) for name in served} == dict.fromkeys(served, 404)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [("POST", "application/proto"), ("POST", "application/json"), ("GET", "")],
+)
+def test_a_call_without_a_body_is_answered(shared: ServerProcess, method: str, kind: str) -> None:
+    """pyvoy's `receive` returns at once after the end of a request; waiting for its end stopped the server."""
+    path = f"{READ}?encoding=json&message=%7B%7D" if method == "GET" else READ
+    with contextlib.closing(HTTPConnection(shared.address, timeout=30)) as connection:
+        connection.request(method, path, headers={"content-type": kind} if kind else {})
+        assert connection.getresponse().status == 200
+
+
+def test_the_end_of_a_call_over_http_leaves_no_error_in_the_log(shared: ServerProcess) -> None:
+    """pyvoy reports its own event also where receiving was canceled."""
+    for _ in range(5):
+        with contextlib.closing(HTTPConnection(shared.address, timeout=30)) as connection:
+            connection.request("POST", READ, b"{}", {"content-type": "application/json"})
+            assert connection.getresponse().status == 200
+    assert "Exception" not in shared.log
 
 
 def test_no_other_process_can_share_the_port(shared: ServerProcess) -> None:

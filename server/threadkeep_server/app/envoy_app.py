@@ -22,6 +22,7 @@ from ..logs import setup_logging
 from ..transport.asgi import ASGIApp, Receive, Scope, Send
 from ..transport.envoy.app import GrpcApp, is_grpc
 from ..transport.envoy.public import HealthServicer, health_service, reflection_service
+from ..transport.envoy.receiving import until_departure
 from ..transport.http.responses import respond_error
 from .failures import EXPECTED, log_failure
 from .server import Opened, connection_limits, open_services
@@ -63,7 +64,7 @@ class _App:
             elif self._draining:
                 await respond_error(send, ServerDraining())
             else:
-                await self._gateway(scope, receive, send)
+                await self._gateway(scope, until_departure(receive), send)
         finally:
             self._running.discard(task)
 

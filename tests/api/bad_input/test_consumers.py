@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
+from tests.support.servers.server_process import not_behind_envoy
 from threadkeep import user
 from threadkeep.v1 import consumer_service_pb2 as pb
 from threadkeep.v1 import session_pb2
@@ -132,6 +133,7 @@ def test_a_half_close_before_joining_is_rejected(wire: Streams) -> None:
         assert stream.refusal().metadata["field"] == "join"
 
 
+@not_behind_envoy("the code of the server cannot be replaced from here")
 def test_a_stream_that_does_not_join_is_ended(wire: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servicer, "_JOIN_WITHIN_S", 5.0)  # enough to join on a busy machine
     with wire.consuming() as stream:

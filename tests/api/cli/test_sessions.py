@@ -12,6 +12,7 @@ import pytest
 
 import threadkeep
 from tests.api.conftest import Cli
+from tests.support.servers.server_process import not_behind_envoy
 from threadkeep import Client
 
 TRIP = ("trip", "--user", "alice", "--app", "shop")
@@ -109,6 +110,7 @@ def test_an_unreachable_server_is_reported_in_one_line(capfd: pytest.CaptureFixt
     assert (done.returncode, done.stderr) == (4, result)
 
 
+@not_behind_envoy("the HTTP port serves gRPC as well")
 def test_the_http_port_as_address_is_reported(server: Any, capfd: pytest.CaptureFixture[str]) -> None:
     from threadkeep.cli import main
 

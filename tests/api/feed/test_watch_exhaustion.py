@@ -36,6 +36,7 @@ def everything_is_given_back(wire: Streams) -> Iterator[None]:
     yield
     wire.holds_nothing()
     eventually(lambda: _all_can_be_had(wire))
+    wire.holds_nothing()  # behind Envoy the departure of a client is noticed within 5 s
 
 
 def _all_can_be_had(wire: Streams) -> bool:

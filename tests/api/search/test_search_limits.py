@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.servers.server_process import not_behind_envoy
 from threadkeep import Client, text_of, user
 from threadkeep.errors import RateLimited
 from threadkeep.v1 import session_pb2
@@ -75,6 +76,7 @@ def test_a_tool_says_that_not_everything_was_searched(server: Running) -> None:
 TOKENS = {letter * 32: {"tenant": "t", "user_id": user_id} for letter, user_id in (("a", "alice"), ("b", "bob"))}
 
 
+@not_behind_envoy("the code of the server cannot be replaced from here")
 def test_the_ninth_search_of_a_caller_is_rate_limited_and_another_caller_is_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

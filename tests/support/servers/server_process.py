@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import grpc
+import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from ..runs.scheduler import worker_number
@@ -48,6 +49,11 @@ def free_port() -> int:
 
 FRONTEND = os.environ.get("THREADKEEP_TEST_FRONTEND", "grpc")
 """The front end of the servers of the tests."""
+
+
+def not_behind_envoy(reason: str) -> pytest.MarkDecorator:
+    """Skips a test when the servers of the tests are behind Envoy."""
+    return pytest.mark.skipif(FRONTEND == "envoy", reason=f"behind Envoy {reason}")
 
 
 class ForkServer:

@@ -22,10 +22,8 @@ from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
 from .frames import ENCODINGS, UNIMPLEMENTED, Disconnected, Messages, StatusError, framed
 from .headers import OK, Header, plain_status, status_headers, timeout_of
+from .receiving import FIRST_LOOK_S, LOOKS_WITHIN_S, received
 
-# Most calls are over by then.
-_FIRST_LOOK_S: Final = 0.05
-_LOOKS_WITHIN_S: Final = 5.0
 _ANONYMOUS: Final = Caller("")
 _HEADERS: Final[list[Header]] = [(b"content-type", b"application/grpc"), (b"grpc-accept-encoding", ENCODINGS)]
 
@@ -114,7 +112,7 @@ class _Guard:
         self._began = self._loop.time()
         self._arrived = 0
         self._deadline = math.inf
-        self._looks_after = _FIRST_LOOK_S
+        self._looks_after = FIRST_LOOK_S
         self._looking: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle
         self.bounds_request = False
@@ -137,7 +135,7 @@ class _Guard:
 
     async def receive(self) -> MutableMapping[str, Any]:
         """Receives an event of the request."""
-        event = await self._receive()
+        event = await received(self._receive)
         self._arrived += len(event.get("body", b""))
         return event
 
@@ -150,7 +148,7 @@ class _Guard:
             return
         if self.request_ended and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look())
-        self._looks_after = min(2 * self._looks_after, _LOOKS_WITHIN_S)
+        self._looks_after = min(2 * self._looks_after, LOOKS_WITHIN_S)
         self._wait()
 
     def _expiry(self, now: float) -> ThreadkeepError | None:
