@@ -17,6 +17,7 @@ from threadkeep_server.app.server import Running
 from .conftest import running
 
 TOKENS = {"token-of-the-ann": {"tenant": "acme", "user_id": "ann"}, "token-of-the-acme": {"tenant": "acme"}}
+READERS = {"token-of-a-reader": {"tenant": "acme", "roles": ["reader"]}}
 UPDATE = "/threadkeep.v1.SessionService/UpdateSession"
 MEMORY = "/apps/shop/users/ann/memory"
 SESSION = {"app": "shop", "user_id": "ann", "session_id": "s1"}
@@ -44,7 +45,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
         assert line.pop("time").endswith("Z")
         assert line.pop("duration_ms") >= 0
         assert line.pop("peer").startswith("127.0.0.1:")
-        assert line.pop("tenant") == "acme"
+        assert line.pop("tenant") == ("" if line["outcome"] == "UNAUTHENTICATED" else "acme")
     return found
 
 
@@ -56,7 +57,7 @@ def line(method: str, target: dict[str, Any], outcome: str = "OK", caller: str |
 @pytest.mark.parametrize("frontend", ["grpc", "envoy"])
 def test_calls_that_change_something_are_recorded(tmp_path: Path, frontend: str) -> None:
     log = tmp_path / "audit.log"
-    with running(data_dir=tmp_path, auth_tokens=TOKENS, audit_log=str(log), frontend=frontend) as server:
+    with running(data_dir=tmp_path, auth_tokens=TOKENS | READERS, audit_log=str(log), frontend=frontend) as server:
         with client_of(server, "token-of-the-acme") as client:
             client.append(SessionRef(**SESSION), user("hush hush"), create={"labels": {"k": "hush"}})
             batches = [(SessionRef(**SESSION), [user("hush")]), (SessionRef(**MISSING), [user("hush"), user("hush")])]
@@ -72,6 +73,8 @@ def test_calls_that_change_something_are_recorded(tmp_path: Path, frontend: str)
             client.delete_session(SessionRef(app="shop", user_id="bob", session_id="s2"))
         with client_of(server, "not-a-token") as client, pytest.raises(errors.Unauthenticated):
             client.delete_session("s1")
+        with client_of(server, "token-of-a-reader") as client, pytest.raises(errors.PermissionDenied):
+            client.delete_session(SessionRef(**SESSION))
     assert "hush" not in log.read_text()
     stream = "EventService/AppendStream"
     assert lines(log) == [
@@ -81,6 +84,8 @@ def test_calls_that_change_something_are_recorded(tmp_path: Path, frontend: str)
         line("SessionService/UpdateSession", SESSION),
         line("PATCH /apps/{app}/users/{user}/memory", SESSION),
         line("SessionService/DeleteSession", {"app": "shop", "user_id": "bob", "session_id": "s2"}, "PERMISSION_DENIED", "ann"),
+        line("SessionService/DeleteSession", {}, "UNAUTHENTICATED"),
+        line("SessionService/DeleteSession", {}, "PERMISSION_DENIED"),
     ]
 
 

@@ -8,20 +8,22 @@ from pathlib import Path
 from ..config.settings import Principal, Settings
 from ..domain.model import Caller
 from ..domain.roles import granted
-from ..transport.auth import Authenticator, TokenSource
+from ..transport.auth import Authenticator, Refused, TokenSource
+from ..transport.failed_logins import FailedLogins
 from ..transport.identity.issued_tokens import IssuedTokens
 from ..transport.tls_files import TlsFiles
 
 
-def authenticator(settings: Settings) -> Authenticator:
-    """Returns the authenticator. Raises OSError, and InvalidTokenHashes for the file of hashes."""
+def authenticator(settings: Settings, logins: FailedLogins, refused: Refused | None) -> Authenticator:
+    """Returns the authenticator. `refused`: for the audit log. Raises OSError, and InvalidTokenHashes for a file of hashes."""
     tokens = _callers(settings.auth_tokens)
     sources: list[TokenSource] = []
     if settings.token_hashes_file is not None:
         sources.append(IssuedTokens(settings.token_hashes_file))
     if settings.jwt_issuer:
         sources.append(_jwt_tokens(settings))
-    return Authenticator(tokens, sources, _callers(settings.tls_client_identities))
+    certificates = _callers(settings.tls_client_identities)
+    return Authenticator(tokens, sources, certificates, logins=logins, refused=refused)
 
 
 def _callers(principals: Mapping[str, Principal]) -> dict[str, Caller]:

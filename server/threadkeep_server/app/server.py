@@ -48,6 +48,7 @@ from ..transport.auth import DEFAULT_TENANT, Authenticator
 from ..transport.connections import ConnectionLimits
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.feed_encoder import delivery_change
+from ..transport.failed_logins import FailedLogins
 from ..transport.grpc.credentials import server_credentials
 from ..transport.grpc.server import serve_grpc
 from ..transport.http.memory_route import MemoryRoute
@@ -139,17 +140,18 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
         sweeper = Sweeper(sessions, store, guard, settings.sweep_interval.total_seconds())
         stack.callback(asyncio.create_task(sweeper.run(), name="sweeper").cancel)
-        authenticator = identity.authenticator(settings)
+        logins = FailedLogins(settings.max_failed_logins)
+        authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls = CallLimit(settings.max_calls)
 
         def gateway() -> ASGIApp:
             # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
             most = settings.max_batch_bytes * 2
             lost = None if audit is None else audit.lost
-            metrics = Metrics(
-                replace(
-                    feed.sources(store), embedding=search.stats, audit_lost=lost, sweep_held=lambda: sweeper.hold is not None
-                )
+            failed = logins.total if settings.authenticated else None
+            held = lambda: sweeper.hold is not None  # noqa: E731
+            sources = replace(
+                feed.sources(store), embedding=search.stats, audit_lost=lost, sweep_held=held, failed_logins=failed
             )
             memory = MemoryRoute(search.memory, authenticator, trail)
             return http_app(
@@ -157,7 +159,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
                 authenticator,
                 ready=store.ping,
                 max_bytes=most,
-                metrics=metrics,
+                metrics=Metrics(sources),
                 memory=memory,
                 calls=calls,
                 connections=connection_limits(settings),

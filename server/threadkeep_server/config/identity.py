@@ -49,6 +49,12 @@ class IdentitySettings(AccessSettings):
         description="File of issued tokens, as hashes, which `threadkeep tokens` writes. A running server follows its changes "
         "within a second. The file must exist.",
     )
+    max_failed_logins: int = Field(
+        default=100,
+        ge=0,
+        description="Most failed logins from an address within a minute. Further calls from it are RATE_LIMITED until the "
+        "minute is over, except with credentials that were accepted before. IPv6: from a /64 network. 0: unlimited.",
+    )
     metrics_need_role: bool = Field(
         default=False, description="With authentication, `/metrics` needs a token with the role `ops`. Off: it needs none."
     )

@@ -23,6 +23,7 @@ from .target import target
 OK: Final = "OK"
 OPENED: Final = "OPENED"
 CANCELED: Final = "CANCELED"
+_UNKNOWN: Final = Caller("")
 
 Record = dict[str, Any]
 """A line of the log: see docs/security.md."""
@@ -52,6 +53,10 @@ class Trail:
     def call(self, what: str, caller: Caller, about: dict[str, Any]) -> _Call:
         """Returns a context that records its body as a call when it ends."""
         return _Call(self._write, what, caller, about)
+
+    def refused(self, what: str, caller: Caller | None, reason: str) -> None:
+        """Records a call that was refused before its handler, also one that only reads."""
+        self.call(what, caller or _UNKNOWN, {}).note(reason)
 
     def _unary(self, method: Method) -> Handler:
         async def unary(request: Message, caller: Caller) -> Message | bytes:

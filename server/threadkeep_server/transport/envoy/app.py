@@ -89,7 +89,7 @@ class GrpcApp:
             raise StatusError(UNIMPLEMENTED, f"{path} is not a method of this server")
         credential = headers.get(b"authorization")
         authorization = None if credential is None else credential.decode("latin-1")
-        return method, await self._authenticator.admit(method.role, authorization)
+        return method, await self._authenticator.admit(method.role, authorization, method=path)
 
     def drain(self) -> None:
         """Refuses new calls from now on. A call that is canceled later ends with ServerDraining."""

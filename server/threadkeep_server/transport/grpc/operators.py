@@ -8,8 +8,8 @@ from typing import Any
 import grpc
 
 # Any: the messages are those of the library.
-Admit = Callable[[grpc.aio.ServicerContext[Any, Any]], Awaitable[None]]
-"""Ends the call unless its caller may make it."""
+Admit = Callable[[str, grpc.aio.ServicerContext[Any, Any]], Awaitable[None]]
+"""Ends the call of a method, given by its path, unless its caller may make it."""
 
 
 class ForOperators:
@@ -36,20 +36,21 @@ class _Guarded:
         handler = self._inner.service(handler_call_details)
         if handler is None:
             return None
+        path = handler_call_details.method
         if handler.stream_stream is not None:
-            return handler._replace(stream_stream=self._stream(handler.stream_stream))
-        return handler._replace(unary_unary=self._unary(handler.unary_unary))
+            return handler._replace(stream_stream=self._stream(path, handler.stream_stream))
+        return handler._replace(unary_unary=self._unary(path, handler.unary_unary))
 
-    def _unary(self, call: Any) -> Any:
+    def _unary(self, path: str, call: Any) -> Any:
         async def unary(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
-            await self._admit(context)
+            await self._admit(path, context)
             return await call(request, context)
 
         return unary
 
-    def _stream(self, call: Any) -> Any:
+    def _stream(self, path: str, call: Any) -> Any:
         async def stream(requests: Any, context: grpc.aio.ServicerContext[Any, Any]) -> AsyncIterator[Any]:
-            await self._admit(context)
+            await self._admit(path, context)
             async for response in call(requests, context):
                 yield response
 

@@ -68,7 +68,7 @@ class _Boundary:
         async def unary(raw: bytes, context: Context) -> Message | bytes:
             try:
                 with self._calls:
-                    caller = await self.admit(method.role, context)
+                    caller = await self.admit(method.role, method.path, context)
                     response: Message | bytes = await method.call(method.parse(raw), caller)
             except Exception as exc:
                 status = _reported(exc)
@@ -101,7 +101,7 @@ class _Boundary:
         when the client disconnects."""
         try:
             with self._calls if method.counted else nullcontext():
-                caller = await self.admit(method.role, context)
+                caller = await self.admit(method.role, method.path, context)
                 async with aclosing(method.call(request(), caller)) as responses:
                     async for response in responses:
                         await _write(context, response)
@@ -109,8 +109,8 @@ class _Boundary:
             return _reported(exc)
         return None
 
-    async def admit(self, role: str, context: Context) -> Caller:
-        """Returns the caller. Raises ServerDraining, Unauthenticated, PermissionDenied without the role."""
+    async def admit(self, role: str, method: str, context: Context) -> Caller:
+        """Returns the caller. Raises ServerDraining, Unauthenticated, PermissionDenied without the role, RateLimited."""
         PEER.set(context.peer)
         if self.draining:
             raise ServerDraining
@@ -118,13 +118,14 @@ class _Boundary:
             return self._authenticator.anonymous
         for key, value in context.invocation_metadata() or ():
             if key == "authorization":
-                return await self._authenticator.admit(role, value if isinstance(value, str) else value.decode("latin-1"))
-        return await self._authenticator.admit(role, None, certificate_names(context.auth_context()))
+                credential = value if isinstance(value, str) else value.decode("latin-1")
+                return await self._authenticator.admit(role, credential, method=method)
+        return await self._authenticator.admit(role, None, certificate_names(context.auth_context()), method=method)
 
-    async def admit_operator(self, context: Context) -> None:
+    async def admit_operator(self, method: str, context: Context) -> None:
         """Ends the call unless the caller has the role ops."""
         try:
-            await self.admit(OPS, context)
+            await self.admit(OPS, method, context)
         except Exception as exc:
             await _abort(context, _reported(exc))
 

@@ -137,8 +137,10 @@ class _Calls:
 
     async def on_start(self, ctx: RequestContext[Any, Any]) -> None:
         try:
-            role = self._roles[ctx.method.service_name, ctx.method.name]
-            self._callers[ctx] = await self._authenticator.admit(role, ctx.request_headers.get("authorization"))
+            service, name = ctx.method.service_name, ctx.method.name
+            authorization = ctx.request_headers.get("authorization")
+            admitted = self._authenticator.admit(self._roles[service, name], authorization, method=f"/{service}/{name}")
+            self._callers[ctx] = await admitted
             if _is_counted(ctx):
                 self._limit.__enter__()
         except Exception as error:

@@ -56,7 +56,8 @@ class MemoryRoute:
             return
         try:
             authorization = dict(scope["headers"]).get(b"authorization")
-            caller = await self._authenticator.admit(_ROLE, None if authorization is None else authorization.decode("latin-1"))
+            credential = None if authorization is None else authorization.decode("latin-1")
+            caller = await self._authenticator.admit(_ROLE, credential, method=_AUDITED)
             session = _named(scope, await _body(receive))
             recorded: AbstractContextManager[object] = nullcontext()
             if self._trail is not None:

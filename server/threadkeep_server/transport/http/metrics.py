@@ -49,6 +49,7 @@ class Sources:
     audit_lost: Callable[[], int] | None = None
     sweep_held: Callable[[], bool] | None = None
     stalled_s: Callable[[], float] | None = None
+    failed_logins: Callable[[], int] | None = None
 
 
 class Metrics:
@@ -104,6 +105,9 @@ class Metrics:
         if self._sources.audit_lost is not None:
             text = "Records that the audit log lost."
             yield CounterMetricFamily("threadkeep_audit_lost_records_total", text, value=self._sources.audit_lost())
+        if self._sources.failed_logins is not None:
+            text = "Calls with a credential that was not accepted."
+            yield CounterMetricFamily("threadkeep_failed_logins_total", text, value=self._sources.failed_logins())
 
         if self._sources.stalled_s is not None:
             text = "For how long changes have not been delivered because of an open transaction; 0 if they are."

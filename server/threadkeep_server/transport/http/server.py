@@ -133,7 +133,7 @@ class _Gateway:
     async def _is_operator(self, headers: dict[bytes, bytes], send: Send) -> bool:
         """Reports whether the caller has the role ops; otherwise it gets the error."""
         try:
-            await self._authenticator.admit(OPS, headers.get(b"authorization", b"").decode("latin-1"))
+            await self._authenticator.admit(OPS, headers.get(b"authorization", b"").decode("latin-1"), method="GET /metrics")
         except ThreadkeepError as error:
             await respond_error(send, error)
             return False

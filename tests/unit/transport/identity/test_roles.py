@@ -60,17 +60,17 @@ def test_a_role_includes_lesser_ones_and_ops_is_none_of_them() -> None:
 async def test_the_token_decides_and_the_error_names_the_role() -> None:
     reader = Caller("acme", "alice", granted(["reader"]))
     authenticator = Authenticator({"tok": reader})
-    assert await authenticator.admit("reader", "bearer tok ") is reader
+    assert await authenticator.admit("reader", "bearer tok ", method="/m") is reader
     with pytest.raises(PermissionDenied) as denied:
-        await authenticator.admit("writer", "Bearer tok")
+        await authenticator.admit("writer", "Bearer tok", method="/m")
     assert denied.value.metadata == {"role": "writer"}
     assert "the role writer" in denied.value.message
     with pytest.raises(Unauthenticated):
-        await authenticator.admit(ANY, "Bearer other")
+        await authenticator.admit(ANY, "Bearer other", method="/m")
 
 
 async def test_without_authentication_everybody_has_every_role() -> None:
-    assert (await Authenticator({}).admit(OPS, None)).roles == EVERY
+    assert (await Authenticator({}).admit(OPS, None, method="/m")).roles == EVERY
 
 
 @pytest.mark.parametrize(("token", "role"), [("ops", ""), ("admin", "ops"), ("", "")])
