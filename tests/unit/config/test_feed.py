@@ -25,6 +25,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
     assert {name: settings.public()[name] for name in FeedSettings.model_fields} == {
         "feed_retention": "7d",
         "feed_poll_interval": "1s",
+        "feed_stall_alarm": "10s",
         "max_subscriptions": 20_000,
         "max_subscriptions_per_caller": 10_000,
         "watch_heartbeat": "15s",
