@@ -26,6 +26,7 @@ from .maintenance import SqlMaintenance
 from .memories.store import SqlMemories, open_memory_index
 from .scan_budget import ScanLimits
 from .schema import incarnations, versions
+from .search.cleaner import Cleaner, Merged
 from .search.indexer import Indexer
 from .search.store import SqlSearch
 from .search.term_index import TermIndex
@@ -62,7 +63,9 @@ class SqlStore:
         self._writes = GroupedWrites(self._units, self._commits, max_pending_bytes=options.max_pending_bytes)
         self._remover = Slices(self._units, "removing events of deleted sessions", removals, remove_slice)
         self._archiver = Slices(self._units, "marking archived events", archivings, mark_slice)
-        self._use_sessions(SqlSessions(self._units, self._writes, self._remover, self._commits, clock))
+        self._cleaner = self._new_cleaner(prepared)
+        deleted = [self._remover.hint] + ([] if self._cleaner is None else [self._cleaner.hint])
+        self._use_sessions(SqlSessions(self._units, self._writes, self._commits, clock, deleted))
         self._use_events(SqlEvents(self._units, self._writes, self._commits))
         self._use_compactions(SqlCompactions(self._units, self._archiver, self._commits))
         self._use_feed(SqlFeed(self._units, self._commits, seen, indexed=indexed))
@@ -72,7 +75,7 @@ class SqlStore:
         scan_limits = ScanLimits(options.search_scan_bytes, options.search_scan_seconds)
         self._use_search(SqlSearch(self._units, prepared.events, scan_limits))
         self._use_vectors(SqlVectors(self._units, prepared.vectors))
-        self._memories = SqlMemories(self._units, prepared.memories, scan_limits)
+        self._memories = SqlMemories(self._units, prepared.memories, scan_limits, deleted)
         self._use_memories(self._memories)
         facts = SqlMaintenance(self._units, self._writes, prepared.store_id, prepared.begun.token_key, indexed=indexed)
         self._use_maintenance(facts)
@@ -81,12 +84,22 @@ class SqlStore:
             self._indexer = Indexer(engine, prepared.events, codec, busy=self._writes.busy)
             self._commits.subscribe(self._indexer.hint)
 
+    def _new_cleaner(self, prepared: Prepared) -> Cleaner | None:
+        """Returns what removes deleted content from files; None where these are not the server's."""
+        if Capability.FTS5 not in self._engine.capabilities:
+            return None
+        of_events = Merged(self._units.index, prepared.events.tables if prepared.events is not None else ())
+        of_memories = Merged(self._units.write, prepared.memories.tables if prepared.memories is not None else ())
+        return Cleaner(self._units, self._remover, (of_events, of_memories), indexed=prepared.events is not None)
+
     def start(self) -> None:
         self._run("writer", self._writes.run())
         self._run("remover", self._remover.run())
         self._run("archiver", self._archiver.run())
         if self._indexer is not None:
             self._run("indexer", self._indexer.run())
+        if self._cleaner is not None:
+            self._run("cleaner", self._cleaner.run())
         self._run("memory index", self._memories.keep_index())
         if self._vector_index is not None:
             self._run("vector index", self._vector_index.run())
@@ -98,6 +111,8 @@ class SqlStore:
 
     async def aclose(self) -> None:
         self._writes.close()
+        if self._cleaner is not None:
+            await self._cleaner.finish()
         for task in reversed(self._tasks):
             if task.get_name() != "writer":
                 task.cancel()

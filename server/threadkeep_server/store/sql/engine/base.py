@@ -209,6 +209,11 @@ class Engine(Protocol):
         """Returns why the database failed, in words for a client; None for other errors."""
         ...
 
+    async def empty_logs(self) -> bool:
+        """Moves what is in the write-ahead logs to the files of the database and truncates the logs, where the server manages
+        them. Returns whether no reader or writer prevented it."""
+        ...
+
     def low_space(self) -> str | None:
         """Returns that the disk is almost full, in words for a client; None if it is not, or not known."""
         ...

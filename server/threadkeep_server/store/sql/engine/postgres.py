@@ -176,6 +176,9 @@ class PostgresEngine:
             return "the connection to the database failed"
         return _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
 
+    async def empty_logs(self) -> bool:
+        return True
+
     def low_space(self) -> str | None:
         return None
 

@@ -42,7 +42,8 @@ _BEGIN = "BEGIN IMMEDIATE"
 
 def _pragmas(options: SqlOptions) -> Statements:
     settings = ("journal_mode=WAL", f"synchronous={options.sqlite_synchronous}", "foreign_keys=ON", "cache_size=-8192")
-    return [(f"PRAGMA {setting}", ()) for setting in (*settings, "wal_autocheckpoint=10000")]
+    # secure_delete: deleted text must not stay in the file.
+    return [(f"PRAGMA {setting}", ()) for setting in (*settings, "wal_autocheckpoint=10000", "secure_delete=ON")]
 
 
 def peek(path: Path, unit: Unit[T]) -> T | None:
@@ -59,6 +60,13 @@ def derived_path(database: Path) -> Path:
     return database.with_name(database.name + ".search")
 
 
+def _emptied(file: Path) -> bool:
+    """Empties the write-ahead log of a file. Waits for nobody, because that would hold up writers."""
+    with contextlib.closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
+        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy
+
+
 def _attach_derived(database: Path) -> Statements:
     """The derived tables. Not for the writer: BEGIN IMMEDIATE would lock them too."""
     return [
@@ -66,6 +74,7 @@ def _attach_derived(database: Path) -> Statements:
         # What is derived can be derived again: after a power cut it may lag, but WAL keeps it whole.
         (f"PRAGMA {DERIVED}.journal_mode=WAL", ()),
         (f"PRAGMA {DERIVED}.synchronous=NORMAL", ()),
+        (f"PRAGMA {DERIVED}.secure_delete=ON", ()),
     ]
 
 
@@ -98,6 +107,7 @@ class SqliteEngine:
         self.locks: Locks = NoLocks()
         self.peers: Peers = NoPeers()
         self._units = RunningUnits()
+        self._path = path
         self._folder, self._least_free = path.parent, options.max_pending_bytes
 
     async def open(self) -> None:
@@ -188,6 +198,9 @@ class SqliteEngine:
             return cause.strerror or "the disk reports an error"
         code = getattr(cause, "sqlite_errorcode", None)
         return _PROBLEMS.get(code & 0xFF) if isinstance(code, int) else None
+
+    async def empty_logs(self) -> bool:
+        return await asyncio.to_thread(lambda: all(map(_emptied, (self._path, derived_path(self._path)))))
 
     def low_space(self) -> str | None:
         disk = os.statvfs(self._folder)

@@ -23,7 +23,6 @@ from .rows import require, session_of
 from .session_deletions import Deleted, SessionDeletion, SessionDeletions
 from .session_writes import Created, SessionCreation, SessionUpdate
 from .slices.removals import REMOVED_AT_ONCE
-from .slices.worker import Slices
 from .unit_runner import FEW_ROWS, UnitRunner
 
 
@@ -99,17 +98,18 @@ class SqlSessions:
         self,
         units: UnitRunner,
         writes: GroupedWrites,
-        remover: Slices,
         commits: CommitNotifier,
         clock: Callable[[], int],
+        deleted: Sequence[Callable[[], None]],
     ) -> None:
+        """`deleted`: called after deletions."""
         self._units = units
         self._engine = units.engine
         self._deletions = SessionDeletions(units.engine, units.statements)
         self._writes = writes
-        self._remover = remover
         self._commits = commits
         self._clock = clock
+        self._after_deletions = deleted
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
         return await self._writes.create(SessionCreation(tenant, new, return_existing))
@@ -126,7 +126,7 @@ class SqlSessions:
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
         deleted = await self._writes.delete(SessionDeletion(tenant, ref, self._clock()))
         if deleted.events is not None:
-            self._remover.hint()
+            self._hint()
         return deleted.events
 
     async def sweep_facts(self, now: int) -> SweepFacts:
@@ -160,7 +160,11 @@ class SqlSessions:
     def _deleted(self, some: bool) -> None:
         self._commits.committed()
         if some:
-            self._remover.hint()
+            self._hint()
+
+    def _hint(self) -> None:
+        for hint in self._after_deletions:
+            hint()
 
 
 class SqlEvents:

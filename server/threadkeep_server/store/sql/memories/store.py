@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ....domain.memories import ALL_MEMORIES, Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ....domain.search import Candidates, WordQuery
@@ -30,12 +30,15 @@ _RETRY_S = 5.0
 
 class SqlMemories:
     """MemoriesStore on a database. `index`: the search index of the entries; None: searches scan the entries of a scope.
-    `limits`: what one search analyzes of entries whose terms are outdated."""
+    `limits`: what one search analyzes of entries whose terms are outdated. `deleted`: called after deletions."""
 
-    def __init__(self, units: UnitRunner, index: TermIndex | None, limits: ScanLimits) -> None:
+    def __init__(
+        self, units: UnitRunner, index: TermIndex | None, limits: ScanLimits, deleted: Sequence[Callable[[], None]]
+    ) -> None:
         self._units = units
         self._limits = limits
         self._index = index
+        self._after_deletions = deleted
 
     async def add_memories(
         self, tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], now: int, *, ingesting: bool
@@ -108,6 +111,8 @@ class SqlMemories:
             if not some.deleted:
                 break
             deleted, embeddings = deleted + some.deleted, embeddings + some.embeddings
+        for hint in self._after_deletions if deleted else ():
+            hint()
         missing = 0 if what.ids is None else len(set(what.ids)) - deleted
         return Forgotten(deleted, embeddings, missing)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..engine.base import Engine
 from ..log.markers import digest
 from ..schema.tables import DERIVED
+from .fts5 import Fts5Table
 
 # Only these ASCII characters, or the engines would split or fold terms, or need quotes; and short enough not to be truncated.
 _LONGEST = 64
@@ -60,6 +61,9 @@ class NewestPage(NamedTuple):
 
 class TermIndex(Protocol):
     """Finds the events that have a term. Results may include events deleted since."""
+
+    tables: Sequence[Fts5Table]
+    """See TextIndex."""
 
     def for_log(self, table: str) -> TermIndex:
         """Returns an index of the same kind, of this name, that is written in the transactions of the log."""
@@ -122,6 +126,7 @@ class Fts5Terms:
     """An FTS5 table without positions and lengths, in the file of the derived tables or (`main`) in that of the log."""
 
     def __init__(self, table: str = "event_words_fts", file: str = DERIVED) -> None:
+        self.tables: Sequence[Fts5Table] = [Fts5Table(file, table)]
         self._create, self._drop, self._add, self._remove, self._postings, self._newest = (
             sql.format(file=file, table=table) for sql in (_CREATE, _DROP, _ADD, _REMOVE, _POSTINGS, _NEWEST)
         )
@@ -201,6 +206,8 @@ _WALKED, _FARTHER = 1024, 16
 
 class PgTerms:
     """Lexemes with weights for fields; GIN alone is enough if every field is selected."""
+
+    tables: Sequence[Fts5Table] = ()
 
     def __init__(self, table: str = "event_terms") -> None:
         self._create, self._drop, self._add, self._remove, self._postings, self._few = (

@@ -20,6 +20,7 @@ from ..log.conditions import Conditions, parameter, text_conditions
 from ..schema.tables import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
 from ..schema.versions import alone
 from ..vectors import maintenance
+from .fts5 import Fts5Table
 from .term_index import Fts5Terms, PgTerms, TermIndex, TermRow
 
 # Rebuilt when this changes.
@@ -46,6 +47,8 @@ class TextIndex(Protocol):
 
     words: TermIndex | None
     """The index of terms maintained with it. None: there is none, and no terms are derived."""
+    tables: Sequence[Fts5Table]
+    """Keep what is removed until they are merged."""
     most_at_once: int
     """Events to add in one transaction if many are waiting."""
 
@@ -120,6 +123,7 @@ class ScopedTexts:
 
     def __init__(self, words: TermIndex | None = None) -> None:
         self.words = words
+        self.tables: Sequence[Fts5Table] = () if words is None else words.tables
 
     def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
         self._prepare(connection, engine, words_version)
@@ -155,6 +159,10 @@ class Fts5Trigrams(ScopedTexts):
     """SQLite's FTS5. Its tokenizer yields nothing for fewer than three characters, so shorter terms scan the scope."""
 
     most_at_once = 1024  # a commit writes a segment; fewer are merged later
+
+    def __init__(self, words: TermIndex | None = None) -> None:
+        super().__init__(words)
+        self.tables = [Fts5Table(DERIVED, "event_fts"), *self.tables]
 
     def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
         if self._prepare(connection, engine, words_version):

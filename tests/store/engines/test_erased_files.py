@@ -1,0 +1,78 @@
+"""Deleted text does not stay in the files of SQLite."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.candidates import caught_up
+from tests.support.clock import NOW
+from tests.support.codec import CODEC, draft
+from tests.support.memories import ALICE, memory
+from tests.support.sessions import TENANT, append, create, ref
+from threadkeep_server.domain.memories import Forget
+from threadkeep_server.store.sql.store import SqlStore, open_store
+
+SECRET = "qvothwyx"  # no part of it is in another word
+
+
+async def fill(store: SqlStore) -> None:
+    await create(store, "kept")
+    await create(store, "gone")
+    await append(store, draft(f"my password is {SECRET} today"), draft("more"), to=ref("gone"))
+    await append(store, draft("something else"), to=ref("kept"))
+    await store.add_memories(TENANT, ALICE, [memory(f"likes {SECRET}", id="m1")], NOW, ingesting=False)
+    await caught_up(store)
+    # Several segments of the indexes hold it.
+    await append(store, draft(f"again {SECRET}"), to=ref("gone"))
+    await caught_up(store)
+
+
+async def delete(store: SqlStore) -> None:
+    await store.delete_session(TENANT, ref("gone"))
+    await store.forget(TENANT, ALICE, Forget(ids=["m1"]), NOW)
+
+
+def holding(folder: Path) -> Iterator[str]:
+    """Returns the names of the files with the secret."""
+    for path in sorted(folder.glob("threadkeep.db*")):
+        if SECRET.encode() in path.read_bytes():
+            yield path.name
+
+
+async def test_deleted_text_is_removed_from_the_files_behind_the_deletion(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_store(sqlite_url, CODEC) as store:
+        await fill(store)
+        assert await store._engine.empty_logs()
+        assert list(holding(tmp_path)) == ["threadkeep.db", "threadkeep.db.search"]
+        await delete(store)
+        assert store._cleaner is not None
+        async with asyncio.timeout(60):
+            await store._cleaner.clean()
+        assert list(holding(tmp_path)) == []
+        assert (await store.get_session(TENANT, ref("kept"))).last_seq == 1
+
+
+async def test_deleted_text_is_not_in_the_files_after_a_clean_stop(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_store(sqlite_url, CODEC) as store:
+        await fill(store)
+        await delete(store)
+    assert list(holding(tmp_path)) == []
+
+
+async def test_a_server_cleans_up_after_the_one_that_was_killed(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("threadkeep_server.store.sql.search.cleaner._STOPS_WITHIN_S", 0)
+    async with open_store(sqlite_url, CODEC) as store:
+        await fill(store)
+        await delete(store)
+        await asyncio.sleep(0.1)  # the deletion is noted at once
+    assert "threadkeep.db.search" in list(holding(tmp_path))
+    monkeypatch.setattr("threadkeep_server.store.sql.search.cleaner._GATHER_S", 0)
+    async with open_store(sqlite_url, CODEC), asyncio.timeout(60):
+        while list(holding(tmp_path)):  # noqa: ASYNC110 - the cleaner announces nothing
+            await asyncio.sleep(0.05)
