@@ -7,6 +7,7 @@ import sys
 from contextlib import aclosing
 from typing import Any
 
+import grpc
 from google.protobuf.descriptor_pool import Default
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
@@ -84,6 +85,8 @@ class Driver:
 
     async def connect(self, client: Any, p: Parameters) -> Parameters:
         named = {name: p[name] for name in ("address", "token", "app", "user_id")}
+        pems = [value.encode() or None for value in (p.get("tls") or {}).values()]  # ca, key, certificate
+        named["tls"] = grpc.ssl_channel_credentials(*pems) if pems else None
         self._clients[p["client"]] = sdk.AsyncClient(**named, timeout=p["timeout_ms"] / 1000 or float("inf"))
         return {}
 

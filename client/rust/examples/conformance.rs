@@ -6,6 +6,7 @@ use prost::Message;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, io, sync::Mutex, time::Duration};
 use threadkeep::*;
+use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
 static CLIENTS: Mutex<BTreeMap<String, Client>> = Mutex::new(BTreeMap::new());
 static TASKS: Mutex<BTreeMap<u64, AbortHandle>> = Mutex::new(BTreeMap::new());
@@ -105,6 +106,14 @@ async fn watch(client: &Client, p: &Value) -> Result<Value, Error> {
     }
 }
 
+fn secrets(pem: &Value) -> ClientTlsConfig {
+    let config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(text(pem, "ca")));
+    match text(pem, "key") {
+        "" => config,
+        key => config.identity(Identity::from_pem(text(pem, "certificate"), key)),
+    }
+}
+
 async fn answer(p: &Value) -> Result<Value, Error> {
     let (name, strategy) = (text(p, "client"), p.get("strategy").map(read));
     let summarize = async |_| Ok::<_, Error>(text(p, "summary").to_owned());
@@ -116,6 +125,7 @@ async fn answer(p: &Value) -> Result<Value, Error> {
         "build" => return Ok(json!({ "event": packed(&build(text(p, "builder"), &p["args"])) })),
         "connect" => {
             let builder = Client::builder().address(text(p, "address")).token(text(p, "token"));
+            let builder = if p["tls"].is_object() { builder.tls(secrets(&p["tls"])) } else { builder };
             let client = builder.app(text(p, "app")).user_id(text(p, "user_id")).build()?.with_timeout(limit);
             CLIENTS.lock().expect("no panic").insert(name.to_owned(), client);
         }

@@ -119,8 +119,9 @@ async function compactContext(params: Message) {
   return { response: encode(sdk.ApplyCompactionResponseSchema, applied) };
 }
 
-function open({ client, address, app, user_id: userId, token, timeout_ms }: Message) {
-  clients.set(client, sdk.connect({ address, app, userId, token: token ?? "", timeoutMs: timeout_ms }));
+function open({ client, address, app, user_id: userId, token, timeout_ms, tls: pem }: Message) {
+  const tls = pem && { ca: pem.ca, key: pem.key || undefined, cert: pem.certificate || undefined };
+  clients.set(client, sdk.connect({ address, app, userId, token: token ?? "", timeoutMs: timeout_ms, tls }));
   return {};
 }
 

@@ -266,10 +266,8 @@ def test_an_invalid_page_is_rejected(wire: Streams) -> None:
     token = wire.unary("ListConsumers", page_size=1).next_page_token
     assert wire.unary_error("ListParkedChanges", name="c", page_token=token).reason == "INVALID_PAGE_TOKEN"
     raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-    for place in (b"a\0b", b"\xff\xfe", b"\x80", b"a" * 7 + b"\0" * 7 + b"z"):
-        forged = raw[:13] + b"".join(b"\0" + place.ljust(259, b"\0")[at : at + 7] for at in range(0, 259, 7))
-        page = wire.unary("ListConsumers", page_token=base64.urlsafe_b64encode(forged).decode().rstrip("="))
-        assert {each.name for each in page.consumers} <= {"a", "b", "c"}
+    forged = base64.urlsafe_b64encode(raw[:-1] + bytes((raw[-1] ^ 1,))).decode().rstrip("=")
+    assert wire.unary_error("ListConsumers", page_token=forged).reason == "INVALID_PAGE_TOKEN"
 
 
 def test_a_page_of_consumers_has_a_limited_size(wire: Streams) -> None:

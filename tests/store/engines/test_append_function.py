@@ -43,8 +43,8 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     seen: list[bool] = []
     call = AppendFunction.append
 
-    async def recorded(function: AppendFunction, requests: Sequence[Any], keys: Any) -> Any:
-        outcomes = await call(function, requests, keys)
+    async def recorded(function: AppendFunction, requests: Sequence[Any], keys: Any, wait_ms: int) -> Any:
+        outcomes = await call(function, requests, keys, wait_ms)
         seen.append(outcomes is not None)
         return outcomes
 

@@ -129,9 +129,9 @@ async def test_deletions_at_the_same_time_are_one_transaction_within_the_same_li
     groups: list[int] = []
     decide = GroupUnit.__call__
 
-    def counted(unit: GroupUnit, connection: sa.Connection, requests: Sequence[Request]) -> Decided:
+    def counted(unit: GroupUnit, connection: sa.Connection, requests: Sequence[Request], wait_ms: int) -> Decided:
         groups.append(len(requests))
-        return decide(unit, connection, requests)
+        return decide(unit, connection, requests, wait_ms)
 
     async with without_slices(opener) as store:
         for number in range(3):

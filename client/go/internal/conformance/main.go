@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -27,13 +29,25 @@ func main() {
 		ctx, cancel := context.WithCancel(context.Background())
 		if limit := time.Duration(get[float64](p, "timeout_ms")) * time.Millisecond; p["op"] == "connect" {
 			clients[p["client"]], err = threadkeep.New(threadkeep.Options{Address: text(p, "address"), Token: text(p, "token"),
-				App: text(p, "app"), UserID: text(p, "user_id"), Timeout: pick(limit > 0, limit, -1)})
+				App: text(p, "app"), UserID: text(p, "user_id"), Timeout: pick(limit > 0, limit, -1), TLS: secrets(get[object](p, "tls"))})
 		} else if limit > 0 {
 			ctx, cancel = context.WithTimeout(ctx, limit)
 		}
 		cancels[p["id"]] = cancel // kept: the canceled operation may just have ended
 		go serve(ctx, pick(err == nil, clients[p["client"]], clients[nil]), cancels[p["target"]], p, err)
 	}
+}
+
+func secrets(pem object) *tls.Config {
+	if pem == nil {
+		return nil
+	}
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	config.RootCAs.AppendCertsFromPEM([]byte(text(pem, "ca")))
+	if key := text(pem, "key"); key != "" {
+		config.Certificates = []tls.Certificate{must(tls.X509KeyPair([]byte(text(pem, "certificate")), []byte(key)))}
+	}
+	return config
 }
 
 func serve(ctx context.Context, client *threadkeep.Client, target context.CancelFunc, p object, err error) {

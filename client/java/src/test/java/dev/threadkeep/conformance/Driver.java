@@ -4,7 +4,9 @@ import com.google.gson.*;
 import com.google.protobuf.MessageLite;
 import dev.threadkeep.*;
 import dev.threadkeep.v1.*;
+import io.grpc.ChannelCredentials;
 import io.grpc.MethodDescriptor;
+import io.grpc.TlsChannelCredentials;
 import java.io.*;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -35,6 +37,14 @@ public final class Driver {
     }
   }
 
+  private static ChannelCredentials credentials(JsonObject pem) throws IOException {
+    var made = TlsChannelCredentials.newBuilder().trustManager(new ByteArrayInputStream(text(pem, "ca").getBytes()));
+    if (!text(pem, "key").isEmpty())
+      made.keyManager(
+          new ByteArrayInputStream(text(pem, "certificate").getBytes()), new ByteArrayInputStream(text(pem, "key").getBytes()));
+    return made.build();
+  }
+
   private static Map<String, Object> answer(JsonObject p, ThreadkeepClient own) throws IOException {
     var timeout = p.has("timeout_ms") ? Duration.ofMillis(p.get("timeout_ms").getAsLong()) : null;
     var client = own == null || timeout == null ? own : own.withTimeout(timeout);
@@ -46,8 +56,11 @@ public final class Driver {
     var ok = new HashMap<String, Object>();
     switch (text(p, "op")) {
       case "hello" -> ok.putAll(Map.of("language", "java", "version", ThreadkeepClient.VERSION));
-      case "connect" -> CLIENTS.put(text(p, "client"), ThreadkeepClient.builder().address(text(p, "address")).token(text(p, "token"))
-          .app(text(p, "app")).userId(text(p, "user_id")).timeout(timeout).build());
+      case "connect" -> {
+        var builder = ThreadkeepClient.builder().address(text(p, "address")).token(text(p, "token")).app(text(p, "app"));
+        if (p.has("tls")) builder.tls(credentials(p.getAsJsonObject("tls")));
+        CLIENTS.put(text(p, "client"), builder.userId(text(p, "user_id")).timeout(timeout).build());
+      }
       case "close" -> client.close();
       case "call" -> ok.put("response", packed(client.call(method, request)));
       case "append" -> ok.put("response", packed(append(p, client, session)));
