@@ -69,6 +69,9 @@ function unreachable({ rawMessage: why, cause }: ConnectError, address: string):
   if (why === "Protocol error") { // Node's message for a peer that does not use HTTP/2
     return `${address} does not respond in gRPC (${why}): use the server's gRPC port, by default 7443, and https:// if it uses TLS`;
   }
+  if (NODE_TLS.test(systemCode(cause))) {
+    return `${address} and this client do not agree on TLS (${why}): give the server's CA, or a client certificate, with the option tls`;
+  }
   const hint = cause instanceof TypeError && /:7443\b/.test(address) ? "; in a browser, use its HTTP port, by default 7480" : "";
   return `no server at ${address} (${why}); start one with \`threadkeep serve\`, in a checkout \`make serve\`${hint}`;
 }
@@ -76,6 +79,12 @@ function unreachable({ rawMessage: why, cause }: ConnectError, address: string):
 /** Connect's messages for a truncated response. */
 const CUT = /^(http\/2 stream closed|(protocol error: )?(missing (status|trailer|EndStreamResponse)|incomplete envelope|promised \d+ bytes))/;
 const NODE_NETWORK = /^E(RR_HTTP2|RR_STREAM|CONN|PIPE|TIMEDOUT|NETUNREACH|HOSTUNREACH)/;
+const NODE_TLS = /^(ERR_TLS_|ERR_SSL_|UNABLE_TO_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH)/;
+
+/** Returns Node's code of an error of the system, "" for another error. */
+function systemCode(cause: unknown): string {
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "";
+}
 
 /**
  * Returns whether the client itself reports a broken connection. Connect uses Aborted, Canceled, Internal or Unknown, depending
@@ -87,5 +96,5 @@ function isBroken({ code, rawMessage, metadata, cause }: ConnectError): boolean 
   if (code === Code.Aborted || code === Code.Canceled) return true;
   // fetch fails with a TypeError; Connect gives TypeErrors from bugs in the program the code Internal.
   if (cause instanceof TypeError) return code === Code.Unknown;
-  return cause instanceof Error && "code" in cause && NODE_NETWORK.test(String(cause.code));
+  return NODE_NETWORK.test(systemCode(cause)) || NODE_TLS.test(systemCode(cause));
 }
