@@ -64,7 +64,7 @@ class Agents:
 @asynccontextmanager
 async def agents(settings: Settings) -> AsyncIterator[Agents]:
     parent = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.faults.harness.agent", stdin=PIPE, stdout=PIPE, cwd=Path(__file__).parents[2]
+        sys.executable, "-m", "tests.faults.harness.agent", stdin=PIPE, stdout=PIPE, cwd=Path(__file__).parents[3]
     )
     try:
         yield Agents(parent, settings)
