@@ -186,3 +186,12 @@ async def test_closing_completes_accepted_appends(tmp_path: Path) -> None:
     async with asyncio.timeout(60):
         while any("_connection_worker_thread" in thread.name for thread in threading.enumerate()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+
+async def test_a_connection_that_opens_for_a_canceled_caller_is_kept(engine: SqliteEngine) -> None:
+    reading = asyncio.create_task(engine.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar()))
+    await asyncio.sleep(0.001)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert len(engine._readers._free) == 1

@@ -6,6 +6,7 @@ A call costs more than most statements, so a unit's transaction, statements and 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -109,12 +110,22 @@ class Threads:
         """Runs a unit, the statement `begin` before it and the commit after it, when a connection is free. If the caller is
         canceled, the statement of the unit is interrupted."""
         async with self._slots:
-            taken = self._free.pop() if self._free else await OpenConnection.of(self._pool)
+            taken = self._free.pop() if self._free else await self._opened()
             try:
                 call: _Call[T] = _Call(taken.aio, partial(_transact, taken.connection, begin, unit))
                 return await call.run()
             finally:
                 self._free.append(taken)
+
+    async def _opened(self) -> OpenConnection:
+        """Opens a connection. If the caller is canceled, waits for it: its thread must not outlive the event loop."""
+        opening = asyncio.ensure_future(OpenConnection.of(self._pool))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            with contextlib.suppress(Exception):
+                self._free.append(await opening)
+            raise
 
     async def aclose(self) -> None:
         """Closes the connections. No unit runs."""
