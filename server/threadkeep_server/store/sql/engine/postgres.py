@@ -27,9 +27,12 @@ from .running_units import RunningUnits
 
 T = TypeVar("T")
 
+_CONNECTION_FAILED = "the connection to the database failed"
+# What asyncpg itself raises on a connection that breaks while it is used, instead of an error of the database.
+_BROKEN = (asyncpg.InterfaceError, asyncpg.InternalClientError)
 # SQLSTATE classes and codes; https://www.postgresql.org/docs/current/errcodes-appendix.html
 _PROBLEMS = {
-    "08": "the connection to the database failed",
+    "08": _CONNECTION_FAILED,
     "53": "the database is out of resources",
     "53100": "the database's disk is full",
     "53300": "the database has too many connections",
@@ -153,7 +156,7 @@ class PostgresEngine:
         if isolation == _AUTOCOMMIT or (isolation in (_SNAPSHOT, _READS) and driver.is_in_transaction()):
             # The driver itself, for a read outside a transaction or in a snapshot that has begun: SQLAlchemy doubles the cost.
             # After a broken connection the read is repeated through SQLAlchemy, which drops the connection from the pool.
-            with contextlib.suppress(asyncpg.InterfaceError, asyncpg.PostgresConnectionError, OSError):
+            with contextlib.suppress(*_BROKEN, asyncpg.PostgresConnectionError, OSError):
                 rows: Sequence[Sequence[Any]] = await_only(driver.fetch(sql, *params))
                 return rows
         return connection.exec_driver_sql(sql, tuple(params)).all()
@@ -169,11 +172,13 @@ class PostgresEngine:
             return "every connection to the database is busy"
         if isinstance(error, OSError):
             return "the database does not answer"
+        if isinstance(error, _BROKEN):
+            return _CONNECTION_FAILED
         if not isinstance(error, (DBAPIError, asyncpg.PostgresError)):
             return None
         state = _sqlstate(error) or ""
         if (isinstance(error, DBAPIError) and error.connection_invalidated) or isinstance(error, sa.exc.InterfaceError):
-            return "the connection to the database failed"
+            return _CONNECTION_FAILED
         return _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
 
     async def empty_logs(self) -> bool:
