@@ -13,6 +13,7 @@ from tests.store.rows.append import AppendRows, ConcurrencyRows, CreatingRows, P
 from tests.store.rows.compaction import CompactionConcurrencyRows, CompactionRows, RecordRows, RefusalRows
 from tests.store.rows.consumers import BalanceRows, JoiningRows
 from tests.store.rows.durable import DurableRows, SharedRows
+from tests.store.rows.erasure import DurableErasureRows, ErasureRows
 from tests.store.rows.expiry import ExpiryRows
 from tests.store.rows.feed import FeedDetailRows, FeedRows
 from tests.store.rows.feed_places import FeedDeletionRows, FeedHintRows, FeedLocateRows, FeedTrimRows
@@ -48,6 +49,7 @@ class StoreSuite(
     SessionRows,
     NamingRows,
     ExpiryRows,
+    ErasureRows,
     AppendRows,
     ReplayRows,
     PreconditionRows,
@@ -107,7 +109,7 @@ class StoreSuite(
     """Every promise of the contract."""
 
 
-class DurableSuite(DurableRows, DurableMemoryRows, DurableVectorRows):
+class DurableSuite(DurableRows, DurableErasureRows, DurableMemoryRows, DurableVectorRows):
     """What holds beyond the life of a process."""
 
 

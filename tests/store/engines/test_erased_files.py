@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.memories import ALICE, memory
 from tests.support.sessions import TENANT, append, create, ref
+from threadkeep_server.domain.erasure import Erasure, ErasureScope
 from threadkeep_server.domain.memories import Forget
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
@@ -36,6 +37,14 @@ async def delete(store: SqlStore) -> None:
     await store.forget(TENANT, ALICE, Forget(ids=["m1"]), NOW)
 
 
+async def erase(store: SqlStore) -> None:
+    """Erases the user, and writes what the other tests keep."""
+    erased = await store.erase(Erasure(TENANT, "", ErasureScope(user_id="alice", memories=True), NOW), 60)
+    assert (erased.sessions, erased.memories) == (2, 1)
+    await create(store, "kept")
+    await append(store, draft("something else"), to=ref("kept"))
+
+
 def holding(folder: Path) -> Iterator[str]:
     """Returns the names of the files with the secret."""
     for path in sorted(folder.glob("threadkeep.db*")):
@@ -43,12 +52,15 @@ def holding(folder: Path) -> Iterator[str]:
             yield path.name
 
 
-async def test_deleted_text_is_removed_from_the_files_behind_the_deletion(sqlite_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("remove", [delete, erase])
+async def test_deleted_text_is_removed_from_the_files_behind_the_deletion(
+    sqlite_url: str, tmp_path: Path, remove: Callable[[SqlStore], Awaitable[None]]
+) -> None:
     async with open_store(sqlite_url, CODEC) as store:
         await fill(store)
         assert await store._engine.empty_logs()
         assert list(holding(tmp_path)) == ["threadkeep.db", "threadkeep.db.search"]
-        await delete(store)
+        await remove(store)
         assert store._cleaner is not None
         async with asyncio.timeout(60):
             await store._cleaner.clean()

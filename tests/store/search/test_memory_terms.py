@@ -14,7 +14,7 @@ from tests.support.codec import CODEC
 from tests.support.memories import ALICE, candidates, forget, found, memory, remember
 from tests.support.sessions import TENANT
 from threadkeep_server.domain.errors import StoreUnavailable
-from threadkeep_server.domain.memories import Forgotten, MemoryScope
+from threadkeep_server.domain.memories import MemoryScope
 from threadkeep_server.domain.search import ALL_FIELDS, Words
 from threadkeep_server.store.sql.log.markers import memory_marker
 from threadkeep_server.store.sql.memories import memory_queries
@@ -216,9 +216,9 @@ async def test_a_large_scope_is_deleted_in_parts_so_that_others_can_write(
     parts: list[int] = []
     forget_some = memory_queries.forget_some
 
-    def counted(*args: Any) -> Forgotten:
+    def counted(*args: Any) -> memory_queries.Gone:
         some = forget_some(*args)
-        parts.append(some.deleted)
+        parts.append(len(some.ids))
         return some
 
     monkeypatch.setattr(memory_queries, "forget_some", counted)

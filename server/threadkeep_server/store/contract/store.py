@@ -13,6 +13,7 @@ from typing import Protocol
 
 from .compaction import CompactionStore
 from .consumers import ConsumerStore
+from .erasure import ErasureStore
 from .events import EventStore
 from .feed import FeedStore
 from .maintenance import MaintenanceStore
@@ -31,8 +32,9 @@ class Store(
     SearchStore,
     VectorStore,
     MemoriesStore,
+    ErasureStore,
     MaintenanceStore,
     Protocol,
 ):
     """Durable, ordered, atomic storage of sessions and their logs, with the feed of their changes, its consumers, the data of
-    searches, and long-term memory."""
+    searches, long-term memory, and erasures."""

@@ -15,14 +15,14 @@ from ..contract.maintenance import StoreInfo, Totals
 from ..contract.search import SearchCursor, SearchHit, SearchPage, SearchQuery
 from ..contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from .compaction import InMemoryCompactions
-from .consumers import InMemoryConsumers
+from .erasure import InMemoryErasures
 from .feed import InMemoryFeed
 from .logs import Entry, Log
 from .maintenance import InMemoryMaintenance
 from .vectors import InMemoryVectors
 
 
-class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryConsumers, InMemoryMaintenance, InMemoryVectors):
+class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemoryMaintenance, InMemoryVectors):
     """Store in memory."""
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:

@@ -15,6 +15,7 @@ from .compaction.store import SqlCompactions
 from .consumers.store import SqlConsumers
 from .engine.base import Capability, Engine, SqlOptions, Unit
 from .engine.factory import open_engine
+from .erasure.store import SqlErasures
 from .feed.stalls import StallWatch
 from .feed.store import SqlFeed
 from .log.slices.archivings import archivings, mark_slice
@@ -77,6 +78,7 @@ class SqlStore:
         self._use_vectors(SqlVectors(self._units, prepared.vectors))
         self._memories = SqlMemories(self._units, prepared.memories, scan_limits, deleted)
         self._use_memories(self._memories)
+        self.erase = SqlErasures(self._units, prepared.memories, [self._commits.committed, *deleted], clock).erase
         facts = SqlMaintenance(self._units, self._writes, prepared.store_id, prepared.begun.token_key, indexed=indexed)
         self._use_maintenance(facts)
         self._indexer: Indexer | None = None

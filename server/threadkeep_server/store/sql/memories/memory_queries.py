@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.errors import MemoryIdConflict
-from ....domain.memories import Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
+from ....domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ....domain.text import fold
 from ...contract.memories import MemoryPage, is_replay, leaves_tombstone
 from ..engine.base import Engine
@@ -170,19 +170,26 @@ def newest_key(connection: Connection, tenant: str, scope: MemoryScope) -> int:
     return int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(_m.id), 0)).where(within(tenant, scope))).scalar_one())
 
 
+class Gone(NamedTuple):
+    """Deleted entries, and the number of their embeddings."""
+
+    ids: Sequence[str]
+    embeddings: int
+
+
 def forget_some(
     connection: Connection,
-    engine: Engine,
     index: TermIndex | None,
     tenant: str,
     scope: MemoryScope,
     what: Forget,
     newest: int,
     now: int,
-) -> Forgotten:
+    *,
+    bury: bool = True,
+) -> Gone:
     """Deletes a part of the entries, up to the key `newest`: as many as other writers can wait for; none if nothing is left.
-    Does not count `not_found`."""
-    take_turn(connection, engine, tenant, scope)
+    The scope is locked. `bury`: entries from events are not ingested again."""
     query: sa.Select[Any] = sa.select(_m.id, _m.memory_id, _m.event_id, _m.words, _m.analyzer)
     query = query.where(within(tenant, scope), _m.id <= newest).order_by(_m.id).limit(_FORGOTTEN_AT_ONCE)
     if what.ids is not None:
@@ -193,12 +200,17 @@ def forget_some(
     rows = connection.execute(query.with_for_update()).all()
     sizes = accumulate(len(row.words) for row in rows)
     rows = rows[: max(1, sum(size <= _FORGOTTEN_WORDS for size in sizes))]
-    return Forgotten(len(rows), _delete(connection, index, tenant, scope, rows, now) if rows else 0, 0)
+    if not rows:
+        return Gone([], 0)
+    embeddings = _delete(connection, index, tenant, scope, rows)
+    buried = {"tenant": tenant, "app": scope.app, "user_id": scope.user_id, "time": now}
+    tombs = [buried | {"memory_id": row.memory_id} for row in rows if bury and leaves_tombstone(row.event_id)]
+    if tombs:
+        connection.execute(memory_tombstones.insert(), tombs)
+    return Gone([row.memory_id for row in rows], embeddings)
 
 
-def _delete(
-    connection: Connection, index: TermIndex | None, tenant: str, scope: MemoryScope, rows: Sequence[Row[Any]], now: int
-) -> int:
+def _delete(connection: Connection, index: TermIndex | None, tenant: str, scope: MemoryScope, rows: Sequence[Row[Any]]) -> int:
     """Deletes rows with their derived data. Returns the number of deleted embeddings."""
     keys = [row.id for row in rows]
     # Without an index in use, a stale one keeps keys that no entry has any more.
@@ -207,9 +219,4 @@ def _delete(
         index.remove(connection, indexed)
     # In this order: a transaction that embeds an entry locks its row, so its embedding exists when the second statement runs.
     connection.execute(memories.delete().where(_m.id.in_(keys)))
-    embeddings = connection.execute(memory_vectors.delete().where(memory_vectors.c.id.in_(keys))).rowcount
-    buried = {"tenant": tenant, "app": scope.app, "user_id": scope.user_id, "time": now}
-    tombs = [buried | {"memory_id": row.memory_id} for row in rows if leaves_tombstone(row.event_id)]
-    if tombs:
-        connection.execute(memory_tombstones.insert(), tombs)
-    return embeddings
+    return connection.execute(memory_vectors.delete().where(memory_vectors.c.id.in_(keys))).rowcount

@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
+from sqlalchemy import Connection
+
 from ....domain.memories import ALL_MEMORIES, Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ....domain.search import Candidates, WordQuery
 from ...contract.memories import MemoryPage
@@ -100,17 +102,16 @@ class SqlMemories:
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
         # Later entries are kept; otherwise fast writers could keep this running.
-        newest = await self._units.of(tenant).read(lambda connection: memory_queries.newest_key(connection, tenant, scope))
+        units = self._units.of(tenant)
+        newest = await units.read(lambda connection: memory_queries.newest_key(connection, tenant, scope))
+
+        def some(connection: Connection) -> memory_queries.Gone:
+            memory_queries.take_turn(connection, self._units.engine, tenant, scope)
+            return memory_queries.forget_some(connection, self._index, tenant, scope, what, newest, now)
+
         deleted = embeddings = 0
-        while True:
-            some = await self._units.of(tenant).write(
-                lambda connection: memory_queries.forget_some(
-                    connection, self._units.engine, self._index, tenant, scope, what, newest, now
-                )
-            )
-            if not some.deleted:
-                break
-            deleted, embeddings = deleted + some.deleted, embeddings + some.embeddings
+        while (gone := await units.write(some)).ids:
+            deleted, embeddings = deleted + len(gone.ids), embeddings + gone.embeddings
         for hint in self._after_deletions if deleted else ():
             hint()
         missing = 0 if what.ids is None else len(set(what.ids)) - deleted

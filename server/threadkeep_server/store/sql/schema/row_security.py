@@ -12,6 +12,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy import Connection, Table
 
+from .erasures import erased_ids, erasures
 from .tables import (
     changes,
     compactions,
@@ -54,12 +55,13 @@ def _of(table: Table, column: str) -> str:
 
 def conditions() -> dict[Table, str]:
     """Returns the condition of the rows that a transaction may see and write, by table."""
-    own = dict.fromkeys((sessions, consumers, policies, memories, memory_tombstones), _OWN)
+    own = dict.fromkeys((sessions, consumers, policies, memories, memory_tombstones, erasures), _OWN)
     of_session = {table: _of(sessions, f"{table.name}.session") for table in (session_labels, events, compactions)}
     members = (consumer_members, consumer_partitions, parked_changes)
     of_consumer = {table: _of(consumers, f"{table.name}.consumer") for table in members}
     # A change names the tenant only if its session is deleted.
-    return own | of_session | of_consumer | {changes: f"{_OWN} OR {_of(sessions, 'changes.session')}"}
+    of_erasure = {erased_ids: _of(erasures, "erased_ids.erasure")}
+    return own | of_session | of_consumer | of_erasure | {changes: f"{_OWN} OR {_of(sessions, 'changes.session')}"}
 
 
 def secure(connection: Connection) -> None:

@@ -1,0 +1,112 @@
+"""Erasures in memory: each is one step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+
+from ...domain.erasure import MEMORY, SESSION, Erased, Erasure, ErasureScope, digest_of, id_line
+from ...domain.errors import InvalidField
+from ...domain.feed import ChangeKind
+from ...domain.model import SessionRef
+from ..contract.codec import Codec
+from ..contract.compaction import StoredPolicy
+from ..contract.erasure import RECEIPTS_KEPT_NS, REQUEST_ID_USED, erased_policies
+from ..contract.memories import leaves_tombstone
+from .consumers import InMemoryConsumers
+from .logs import Log
+from .memories import InMemoryMemories, Remembered
+
+
+class InMemoryErasures(InMemoryConsumers, InMemoryMemories):
+    """ErasureStore in memory."""
+
+    def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
+        super().__init__(codec, clock)
+        self._erasures: dict[tuple[str, str], tuple[str, Erased]] = {}
+
+    async def erase(self, wanted: Erasure, seconds: float) -> Erased:
+        old = wanted.now - RECEIPTS_KEPT_NS
+        self._erasures = {key: each for key, each in self._erasures.items() if (each[1].finish_time or 0) >= old}
+        known, erased = self._erasures.get((wanted.tenant, wanted.key), ("", None))
+        if erased is not None and known != wanted.scope.digest:
+            raise InvalidField("request_id", REQUEST_ID_USED)
+        if erased is None or not wanted.request_id:
+            erased = self._erase(wanted)
+            self._erasures[wanted.tenant, wanted.key] = wanted.scope.digest, erased
+        return erased
+
+    def _erase(self, wanted: Erasure) -> Erased:
+        tenant, scope = wanted.tenant, wanted.scope
+        logs = [log for log in self._of(tenant) if _is_erased(scope, log)]
+        refs = {log.session.ref for log in logs}
+        lines = [id_line(SESSION, *ref) for ref in refs]
+        gone: list[Remembered] = []
+        if scope.memories:
+            gone = [each for each in self._memories if each.tenant == tenant and _is_purged(scope, each, refs)]
+        lines += [id_line(MEMORY, *each.memory.scope, each.memory.draft.id) for each in gone]
+        for log in logs:
+            self._drop(tenant, log, self._clock())
+        self._unpark({log.number for log in logs})
+        self._forget_all(tenant, scope, gone)
+        self._forget_policies(tenant, scope, wanted.now)
+        return Erased(
+            start_time=wanted.now,
+            finish_time=self._clock(),
+            sessions=len(logs),
+            events=sum(len(log.entries) for log in logs),
+            memories=len(gone),
+            embeddings=sum(each.vector is not None for each in gone),
+            consumers=self._drop_consumers(tenant, scope.user_id or "") if scope.is_whole_user else 0,
+            ids_digest=digest_of(sorted(lines)),
+        )
+
+    def _unpark(self, sessions: set[int]) -> None:
+        """Removes parked changes that hold data of these sessions."""
+        for group in self._groups.values():
+            group.parked = [
+                each
+                for each in group.parked
+                if each.change.session not in sessions or each.change.kind not in (ChangeKind.CREATED, ChangeKind.UPDATED)
+            ]
+
+    def _forget_all(self, tenant: str, scope: ErasureScope, gone: list[Remembered]) -> None:
+        keys = {each.memory.key for each in gone}
+        self._memories = [each for each in self._memories if each.memory.key not in keys]
+        if scope.labels:
+            buried = (each for each in gone if leaves_tombstone(each.memory.draft.event_id))
+            self._tombstones |= {(tenant, each.memory.scope, each.memory.draft.id) for each in buried}
+        elif scope.memories:
+            self._tombstones = {
+                each for each in self._tombstones if each[0] != tenant or not _within(scope, each[1].app, each[1].user_id)
+            }
+
+    def _forget_policies(self, tenant: str, scope: ErasureScope, now: int) -> None:
+        levels = erased_policies(scope)
+        for key, policy in self._policies.items():
+            named = key.tenant == tenant and key.scope in levels and _within(scope, key.app, key.user_id)
+            if named and policy.body is not None:
+                self._policies[key] = StoredPolicy(key, None, now)
+
+    def _drop_consumers(self, tenant: str, owner: str) -> int:
+        gone = [key for key in self._groups if (key.tenant, key.owner) == (tenant, owner)]
+        for key in gone:
+            del self._groups[key]
+        return len(gone)
+
+
+def _within(scope: ErasureScope, app: str, user_id: str) -> bool:
+    return scope.app in (None, app) and scope.user_id in (None, user_id)
+
+
+def _is_erased(scope: ErasureScope, log: Log) -> bool:
+    ref, labels = log.session.ref, log.session.labels
+    return _within(scope, ref.app, ref.user_id) and scope.labels.items() <= labels.items()
+
+
+def _is_purged(scope: ErasureScope, each: Remembered, erased: Collection[SessionRef]) -> bool:
+    """`erased`: the erased sessions."""
+    place = each.memory.scope
+    if scope.labels:
+        return SessionRef(*place, each.memory.draft.session_id) in erased
+    return _within(scope, *place)
