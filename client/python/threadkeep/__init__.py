@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         ReplayParkedChangesResponse,
     )
     from .v1.context_pb2 import ContextMode, ContextSpec
+    from .v1.erasure_pb2 import ErasureReceipt
     from .v1.error_reason_pb2 import ErrorReason
     from .v1.event_pb2 import NativeContent, SessionEvent
     from .v1.event_service_pb2 import (
@@ -179,6 +180,7 @@ __all__ = [
     "DeleteMemoriesResponse",
     "DeleteParkedChangesResponse",
     "DeleteSessionResponse",
+    "ErasureReceipt",
     "ErrorReason",
     "Event",
     "EventBatch",

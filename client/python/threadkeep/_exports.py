@@ -37,6 +37,7 @@ _NAMES = {
     ),
     "v1.context_pb2": "ContextMode ContextSpec",
     "v1.error_reason_pb2": "ErrorReason",
+    "v1.erasure_pb2": "ErasureReceipt",
     "v1.event_pb2": "NativeContent SessionEvent",
     "v1.event_service_pb2": (
         "AppendedEvent AppendEventsResponse AppendStreamResult GetContextResponse ListEventsResponse SortOrder"

@@ -48,7 +48,8 @@ macro_rules! rpcs {
 rpcs! {
     sessions: create_session CreateSessionRequest, get_session GetSessionRequest, list_sessions ListSessionsRequest pages,
         update_session UpdateSessionRequest, delete_session DeleteSessionRequest,
-        delete_expired_sessions DeleteExpiredSessionsRequest; tools: list_tools ListToolsRequest, call_tool CallToolRequest;
+        delete_expired_sessions DeleteExpiredSessionsRequest, delete_user DeleteUserRequest, delete_app DeleteAppRequest,
+        delete_by_label DeleteByLabelRequest; tools: list_tools ListToolsRequest, call_tool CallToolRequest;
     events: append_events AppendEventsRequest, get_event GetEventRequest, list_events ListEventsRequest pages,
         get_context GetContextRequest; searches: search_events SearchEventsRequest pages;
     memories: add_session_to_memory AddSessionToMemoryRequest, add_memories AddMemoriesRequest, search_memory SearchMemoryRequest,

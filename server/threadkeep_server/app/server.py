@@ -32,6 +32,7 @@ from ..domain.sweeping import SweepGuard
 from ..domain.validation import Limits
 from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
 from ..service.call_limit import CallLimit
+from ..service.erasure import ErasureService
 from ..service.events import EventService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
@@ -73,6 +74,7 @@ from . import compaction, identity
 from .feed import FeedServices, open_feed
 from .open_files import most_connections
 from .quotas import limits_of, open_storage_quota
+from .receipts import open_receipt_key
 from .search import SearchServices, open_search
 
 _log = logging.getLogger(__name__)
@@ -129,12 +131,13 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         search = await stack.enter_async_context(open_search(settings, store, codec, limits))
         quota = await stack.enter_async_context(open_storage_quota(settings, store))
         sessions = SessionService(store, limits, time.time_ns, new_event_id, search.before_delete, quota)
+        erasures = ErasureService(store, info.store_id, time.time_ns, open_receipt_key(settings.receipt_key_file))
         events = EventService(store, sessions, limits, time.time_ns, quota)
         compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter))
         feed = await stack.enter_async_context(open_feed(settings, store))
         append_streams = AppendStreams()
         seal = Seal(info.store_id, bytes.fromhex(info.token_key))
-        services = _services(store, sessions, events, limits, seal, counter, compacting, feed, search, append_streams)
+        services = _services(store, sessions, erasures, events, limits, seal, counter, compacting, feed, search, append_streams)
         around = [each for each in (limits_of(settings), None if trail is None else trail.audited) if each is not None]
         services = [replace(service, around=tuple(around)) for service in services]
         guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
@@ -229,6 +232,7 @@ def _grpc(settings: Settings, opened: Opened) -> AbstractAsyncContextManager[int
 def _services(
     store: Store,
     sessions: SessionService,
+    erasures: ErasureService,
     events: EventService,
     limits: Limits,
     seal: Seal,
@@ -246,7 +250,7 @@ def _services(
     subscriptions = SubscriptionServicer(feed.subscriptions, ResumeTokens(seal, store.incarnations))
     server = ServerServicer(ServerService(store, search.facts), limits, about)
     servicers = (
-        (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),
+        (session_service_pb2, "SessionService", SessionServicer(sessions, erasures, limits, tokens)),
         (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft, append_streams)),
         (compaction_service_pb2, "CompactionService", compactions),
         (subscription_service_pb2, "SubscriptionService", subscriptions),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings
 
-from .files import ConfigError, home, tls_problems
+from .files import ConfigError, exposed, home, tls_problems
 from .types import Principal, is_loopback, lower, split_address
 
 RANDOM_HEX = "`openssl rand -hex 32`"
@@ -58,9 +58,13 @@ class AccessSettings(BaseSettings):
         description="File of the audit log: JSON lines, appended. It is created with mode 0600. `-`: standard error. "
         "Empty: none.",
     )
+    receipt_key_file: Path | None = Field(
+        default=None,
+        description="PEM file with the Ed25519 private key that signs the receipts of erasures. Absent: they are not signed.",
+    )
     audit_reads: bool = Field(default=False, description="Record calls that only read in the audit log, too.")
 
-    @field_validator("auth_tokens_file", "tls_certificate", "tls_private_key")
+    @field_validator("auth_tokens_file", "tls_certificate", "tls_private_key", "receipt_key_file")
     @classmethod
     def _path(cls, value: Path | None) -> Path | None:
         return value if value is None else home(value)
@@ -99,6 +103,8 @@ class AccessSettings(BaseSettings):
             problems.append(f"{absent}: must be set too: TLS needs both tls_certificate and tls_private_key")
         elif self.tls_certificate is not None and self.tls_private_key is not None:
             problems += tls_problems(self.tls_certificate, self.tls_private_key)
+        if self.receipt_key_file and self.receipt_key_file.exists() and (problem := exposed(self.receipt_key_file)):
+            problems.append(f"receipt_key_file: {problem}")
         if self.exposed_at and not self.authenticated and not self.insecure:
             problems.append(
                 f"{self.exposed_at[0]}: must be an address of this machine, as in 127.0.0.1:7443, because without tokens every "

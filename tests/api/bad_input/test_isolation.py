@@ -269,6 +269,10 @@ def test_every_method_has_an_isolation_test() -> None:
         "DeleteExpiredSessions",
         "GetServerInfo",
         "AppendStream",
+        # in test_erasures.py
+        "DeleteUser",
+        "DeleteApp",
+        "DeleteByLabel",
         # in tests/api/search/test_isolation.py
         "AddMemories",
         "SearchMemory",

@@ -42,6 +42,7 @@ CONTENT: dict[str, dict[str, Any]] = {
     "CallTool": {"name": "conversation_search", "argumentsJson": json.dumps({"query": SECRET})},
     "CompactSession": {"strategy": {"slidingWindow": {}}},
     "Consume": {"join": {"name": "c"}},
+    "DeleteByLabel": {"labels": {"k": "v"}},
     "DeleteConsumer": {"name": "c"},
     "DeleteMemories": {"all": True},
     "DeleteParkedChanges": {"name": "c"},
@@ -197,6 +198,8 @@ def test_a_call_needs_the_role_of_its_option_and_reaches_own_data_only(
             where = f"{name} as {role} of {tenant} on {user_id}: {outcome}"
             if needed not in granted([role]):
                 assert (outcome.reason, outcome.metadata) == ("PERMISSION_DENIED", {"role": needed}), where
+            elif name == "DeleteApp" and tenant == "acme":
+                assert (outcome.reason, outcome.metadata["field"]) == ("PERMISSION_DENIED", "app"), where
             elif names_user and (tenant, user_id) == ("acme", "bob"):
                 assert outcome.reason == "PERMISSION_DENIED", where
                 assert outcome.metadata["field"].endswith("user_id"), where

@@ -658,7 +658,10 @@ func (x *UpdateSessionResponse) GetSession() *Session {
 type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Session to delete.
-	Session       *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
+	// then REQUIRED, unless the session exists.
+	PurgeMemories bool `protobuf:"varint,2,opt,name=purge_memories,json=purgeMemories,proto3" json:"purge_memories,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -700,6 +703,13 @@ func (x *DeleteSessionRequest) GetSession() *SessionRef {
 	return nil
 }
 
+func (x *DeleteSessionRequest) GetPurgeMemories() bool {
+	if x != nil {
+		return x.PurgeMemories
+	}
+	return false
+}
+
 // Response of DeleteSession.
 type DeleteSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -707,8 +717,10 @@ type DeleteSessionResponse struct {
 	Deleted bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	// Number of events deleted with it.
 	DeletedEvents int64 `protobuf:"varint,2,opt,name=deleted_events,json=deletedEvents,proto3" json:"deleted_events,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Number of memories deleted with it.
+	DeletedMemories int64 `protobuf:"varint,3,opt,name=deleted_memories,json=deletedMemories,proto3" json:"deleted_memories,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *DeleteSessionResponse) Reset() {
@@ -751,6 +763,13 @@ func (x *DeleteSessionResponse) GetDeleted() bool {
 func (x *DeleteSessionResponse) GetDeletedEvents() int64 {
 	if x != nil {
 		return x.DeletedEvents
+	}
+	return 0
+}
+
+func (x *DeleteSessionResponse) GetDeletedMemories() int64 {
+	if x != nil {
+		return x.DeletedMemories
 	}
 	return 0
 }
@@ -875,11 +894,377 @@ func (x *DeleteExpiredSessionsResponse) GetMore() bool {
 	return false
 }
 
+// Request of DeleteUser.
+type DeleteUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED, unless the credential is bound to a user. User whose data to delete.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// App of the data. Absent means all of the user's apps; empty means what has no app.
+	App *string `protobuf:"bytes,2,opt,name=app,proto3,oneof" json:"app,omitempty"`
+	// See ErasureReceipt.request_id.
+	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteUserRequest) Reset() {
+	*x = DeleteUserRequest{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteUserRequest) ProtoMessage() {}
+
+func (x *DeleteUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteUserRequest.ProtoReflect.Descriptor instead.
+func (*DeleteUserRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *DeleteUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *DeleteUserRequest) GetApp() string {
+	if x != nil && x.App != nil {
+		return *x.App
+	}
+	return ""
+}
+
+func (x *DeleteUserRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of DeleteUser.
+type DeleteUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was deleted.
+	Receipt *ErasureReceipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// True if more is left; call again with the same request.
+	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteUserResponse) Reset() {
+	*x = DeleteUserResponse{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteUserResponse) ProtoMessage() {}
+
+func (x *DeleteUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteUserResponse.ProtoReflect.Descriptor instead.
+func (*DeleteUserResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DeleteUserResponse) GetReceipt() *ErasureReceipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *DeleteUserResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+// Request of DeleteApp.
+type DeleteAppRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. App whose data to delete. Empty, but present, means what has no app.
+	App *string `protobuf:"bytes,1,opt,name=app,proto3,oneof" json:"app,omitempty"`
+	// See ErasureReceipt.request_id.
+	RequestId     string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteAppRequest) Reset() {
+	*x = DeleteAppRequest{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteAppRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteAppRequest) ProtoMessage() {}
+
+func (x *DeleteAppRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteAppRequest.ProtoReflect.Descriptor instead.
+func (*DeleteAppRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *DeleteAppRequest) GetApp() string {
+	if x != nil && x.App != nil {
+		return *x.App
+	}
+	return ""
+}
+
+func (x *DeleteAppRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of DeleteApp.
+type DeleteAppResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was deleted.
+	Receipt *ErasureReceipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// True if more is left; call again with the same request.
+	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteAppResponse) Reset() {
+	*x = DeleteAppResponse{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteAppResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteAppResponse) ProtoMessage() {}
+
+func (x *DeleteAppResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteAppResponse.ProtoReflect.Descriptor instead.
+func (*DeleteAppResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *DeleteAppResponse) GetReceipt() *ErasureReceipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *DeleteAppResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+// Request of DeleteByLabel.
+type DeleteByLabelRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Deletes sessions that have all of these labels; at most 64.
+	Labels map[string]string `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// App of the sessions. Absent means any app; empty means sessions without an app.
+	App *string `protobuf:"bytes,2,opt,name=app,proto3,oneof" json:"app,omitempty"`
+	// User of the sessions. Empty means any user, unless the credential is bound to a user.
+	UserId string `protobuf:"bytes,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// If true, also deletes the memories that came from these sessions; they are not ingested again.
+	PurgeMemories bool `protobuf:"varint,4,opt,name=purge_memories,json=purgeMemories,proto3" json:"purge_memories,omitempty"`
+	// See ErasureReceipt.request_id.
+	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteByLabelRequest) Reset() {
+	*x = DeleteByLabelRequest{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteByLabelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteByLabelRequest) ProtoMessage() {}
+
+func (x *DeleteByLabelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteByLabelRequest.ProtoReflect.Descriptor instead.
+func (*DeleteByLabelRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *DeleteByLabelRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *DeleteByLabelRequest) GetApp() string {
+	if x != nil && x.App != nil {
+		return *x.App
+	}
+	return ""
+}
+
+func (x *DeleteByLabelRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *DeleteByLabelRequest) GetPurgeMemories() bool {
+	if x != nil {
+		return x.PurgeMemories
+	}
+	return false
+}
+
+func (x *DeleteByLabelRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of DeleteByLabel.
+type DeleteByLabelResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was deleted.
+	Receipt *ErasureReceipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// True if more is left; call again with the same request.
+	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteByLabelResponse) Reset() {
+	*x = DeleteByLabelResponse{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteByLabelResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteByLabelResponse) ProtoMessage() {}
+
+func (x *DeleteByLabelResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteByLabelResponse.ProtoReflect.Descriptor instead.
+func (*DeleteByLabelResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *DeleteByLabelResponse) GetReceipt() *ErasureReceipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *DeleteByLabelResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 var File_threadkeep_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/session.proto\"\xa5\x01\n" +
+	"#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x1bthreadkeep/v1/session.proto\"\xa5\x01\n" +
 	"\x06Expiry\x12-\n" +
 	"\x03ttl\x18\x01 \x01(\v2\x19.google.protobuf.DurationH\x00R\x03ttl\x12=\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
@@ -931,12 +1316,14 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"I\n" +
 	"\x15UpdateSessionResponse\x120\n" +
-	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"K\n" +
+	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"r\n" +
 	"\x14DeleteSessionRequest\x123\n" +
-	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\"X\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12%\n" +
+	"\x0epurge_memories\x18\x02 \x01(\bR\rpurgeMemories\"\x83\x01\n" +
 	"\x15DeleteSessionResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\x12%\n" +
-	"\x0edeleted_events\x18\x02 \x01(\x03R\rdeletedEvents\"\x8a\x01\n" +
+	"\x0edeleted_events\x18\x02 \x01(\x03R\rdeletedEvents\x12)\n" +
+	"\x10deleted_memories\x18\x03 \x01(\x03R\x0fdeletedMemories\"\x8a\x01\n" +
 	"\x1cDeleteExpiredSessionsRequest\x122\n" +
 	"\x06before\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x06before\x12\x15\n" +
 	"\x03app\x18\x02 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
@@ -944,7 +1331,38 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x04_app\"^\n" +
 	"\x1dDeleteExpiredSessionsResponse\x12)\n" +
 	"\x10deleted_sessions\x18\x01 \x01(\x03R\x0fdeletedSessions\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more2\xfa\x04\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"j\n" +
+	"\x11DeleteUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
+	"\x03app\x18\x02 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestIdB\x06\n" +
+	"\x04_app\"a\n" +
+	"\x12DeleteUserResponse\x127\n" +
+	"\areceipt\x18\x01 \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"P\n" +
+	"\x10DeleteAppRequest\x12\x15\n" +
+	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\tR\trequestIdB\x06\n" +
+	"\x04_app\"`\n" +
+	"\x11DeleteAppResponse\x127\n" +
+	"\areceipt\x18\x01 \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\x98\x02\n" +
+	"\x14DeleteByLabelRequest\x12G\n" +
+	"\x06labels\x18\x01 \x03(\v2/.threadkeep.v1.DeleteByLabelRequest.LabelsEntryR\x06labels\x12\x15\n" +
+	"\x03app\x18\x02 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
+	"\auser_id\x18\x03 \x01(\tR\x06userId\x12%\n" +
+	"\x0epurge_memories\x18\x04 \x01(\bR\rpurgeMemories\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
+	"\x04_app\"d\n" +
+	"\x15DeleteByLabelResponse\x127\n" +
+	"\areceipt\x18\x01 \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more2\x94\a\n" +
 	"\x0eSessionService\x12c\n" +
 	"\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x00\x12Z\n" +
 	"\n" +
@@ -952,7 +1370,11 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\fListSessions\x12\".threadkeep.v1.ListSessionsRequest\x1a#.threadkeep.v1.ListSessionsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12c\n" +
 	"\rUpdateSession\x12#.threadkeep.v1.UpdateSessionRequest\x1a$.threadkeep.v1.UpdateSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12c\n" +
 	"\rDeleteSession\x12#.threadkeep.v1.DeleteSessionRequest\x1a$.threadkeep.v1.DeleteSessionResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12{\n" +
-	"\x15DeleteExpiredSessions\x12+.threadkeep.v1.DeleteExpiredSessionsRequest\x1a,.threadkeep.v1.DeleteExpiredSessionsResponse\"\a\x88\xb6\x18\x05\x90\x02\x02BU\n" +
+	"\x15DeleteExpiredSessions\x12+.threadkeep.v1.DeleteExpiredSessionsRequest\x1a,.threadkeep.v1.DeleteExpiredSessionsResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12Z\n" +
+	"\n" +
+	"DeleteUser\x12 .threadkeep.v1.DeleteUserRequest\x1a!.threadkeep.v1.DeleteUserResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12W\n" +
+	"\tDeleteApp\x12\x1f.threadkeep.v1.DeleteAppRequest\x1a .threadkeep.v1.DeleteAppResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12c\n" +
+	"\rDeleteByLabel\x12#.threadkeep.v1.DeleteByLabelRequest\x1a$.threadkeep.v1.DeleteByLabelResponse\"\a\x88\xb6\x18\x05\x90\x02\x02BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -967,7 +1389,7 @@ func file_threadkeep_v1_session_service_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_session_service_proto_rawDescData
 }
 
-var file_threadkeep_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_threadkeep_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_threadkeep_v1_session_service_proto_goTypes = []any{
 	(*Expiry)(nil),                        // 0: threadkeep.v1.Expiry
 	(*CreateSessionRequest)(nil),          // 1: threadkeep.v1.CreateSessionRequest
@@ -982,51 +1404,69 @@ var file_threadkeep_v1_session_service_proto_goTypes = []any{
 	(*DeleteSessionResponse)(nil),         // 10: threadkeep.v1.DeleteSessionResponse
 	(*DeleteExpiredSessionsRequest)(nil),  // 11: threadkeep.v1.DeleteExpiredSessionsRequest
 	(*DeleteExpiredSessionsResponse)(nil), // 12: threadkeep.v1.DeleteExpiredSessionsResponse
-	nil,                                   // 13: threadkeep.v1.CreateSessionRequest.LabelsEntry
-	nil,                                   // 14: threadkeep.v1.ListSessionsRequest.LabelsEntry
-	nil,                                   // 15: threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	(*durationpb.Duration)(nil),           // 16: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),         // 17: google.protobuf.Timestamp
-	(*SessionRef)(nil),                    // 18: threadkeep.v1.SessionRef
-	(*Session)(nil),                       // 19: threadkeep.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),         // 20: google.protobuf.FieldMask
+	(*DeleteUserRequest)(nil),             // 13: threadkeep.v1.DeleteUserRequest
+	(*DeleteUserResponse)(nil),            // 14: threadkeep.v1.DeleteUserResponse
+	(*DeleteAppRequest)(nil),              // 15: threadkeep.v1.DeleteAppRequest
+	(*DeleteAppResponse)(nil),             // 16: threadkeep.v1.DeleteAppResponse
+	(*DeleteByLabelRequest)(nil),          // 17: threadkeep.v1.DeleteByLabelRequest
+	(*DeleteByLabelResponse)(nil),         // 18: threadkeep.v1.DeleteByLabelResponse
+	nil,                                   // 19: threadkeep.v1.CreateSessionRequest.LabelsEntry
+	nil,                                   // 20: threadkeep.v1.ListSessionsRequest.LabelsEntry
+	nil,                                   // 21: threadkeep.v1.UpdateSessionRequest.LabelsEntry
+	nil,                                   // 22: threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	(*durationpb.Duration)(nil),           // 23: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),         // 24: google.protobuf.Timestamp
+	(*SessionRef)(nil),                    // 25: threadkeep.v1.SessionRef
+	(*Session)(nil),                       // 26: threadkeep.v1.Session
+	(*fieldmaskpb.FieldMask)(nil),         // 27: google.protobuf.FieldMask
+	(*ErasureReceipt)(nil),                // 28: threadkeep.v1.ErasureReceipt
 }
 var file_threadkeep_v1_session_service_proto_depIdxs = []int32{
-	16, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
-	17, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
-	18, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	23, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
+	24, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
+	25, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
 	0,  // 3: threadkeep.v1.CreateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
-	13, // 4: threadkeep.v1.CreateSessionRequest.labels:type_name -> threadkeep.v1.CreateSessionRequest.LabelsEntry
-	17, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
-	19, // 6: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
-	18, // 7: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	19, // 8: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
-	14, // 9: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
-	19, // 10: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
-	18, // 11: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	20, // 12: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	19, // 4: threadkeep.v1.CreateSessionRequest.labels:type_name -> threadkeep.v1.CreateSessionRequest.LabelsEntry
+	24, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
+	26, // 6: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
+	25, // 7: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	26, // 8: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
+	20, // 9: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
+	26, // 10: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
+	25, // 11: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	27, // 12: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	0,  // 13: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
-	15, // 14: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	19, // 15: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
-	18, // 16: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	17, // 17: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
-	1,  // 18: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
-	3,  // 19: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
-	5,  // 20: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
-	7,  // 21: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
-	9,  // 22: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
-	11, // 23: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
-	2,  // 24: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
-	4,  // 25: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
-	6,  // 26: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
-	8,  // 27: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
-	10, // 28: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
-	12, // 29: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
-	24, // [24:30] is the sub-list for method output_type
-	18, // [18:24] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	21, // 14: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
+	26, // 15: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
+	25, // 16: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	24, // 17: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
+	28, // 18: threadkeep.v1.DeleteUserResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	28, // 19: threadkeep.v1.DeleteAppResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	22, // 20: threadkeep.v1.DeleteByLabelRequest.labels:type_name -> threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	28, // 21: threadkeep.v1.DeleteByLabelResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	1,  // 22: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
+	3,  // 23: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
+	5,  // 24: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
+	7,  // 25: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
+	9,  // 26: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
+	11, // 27: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
+	13, // 28: threadkeep.v1.SessionService.DeleteUser:input_type -> threadkeep.v1.DeleteUserRequest
+	15, // 29: threadkeep.v1.SessionService.DeleteApp:input_type -> threadkeep.v1.DeleteAppRequest
+	17, // 30: threadkeep.v1.SessionService.DeleteByLabel:input_type -> threadkeep.v1.DeleteByLabelRequest
+	2,  // 31: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
+	4,  // 32: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
+	6,  // 33: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
+	8,  // 34: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
+	10, // 35: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
+	12, // 36: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
+	14, // 37: threadkeep.v1.SessionService.DeleteUser:output_type -> threadkeep.v1.DeleteUserResponse
+	16, // 38: threadkeep.v1.SessionService.DeleteApp:output_type -> threadkeep.v1.DeleteAppResponse
+	18, // 39: threadkeep.v1.SessionService.DeleteByLabel:output_type -> threadkeep.v1.DeleteByLabelResponse
+	31, // [31:40] is the sub-list for method output_type
+	22, // [22:31] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_session_service_proto_init() }
@@ -1035,6 +1475,7 @@ func file_threadkeep_v1_session_service_proto_init() {
 		return
 	}
 	file_threadkeep_v1_access_proto_init()
+	file_threadkeep_v1_erasure_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_session_service_proto_msgTypes[0].OneofWrappers = []any{
 		(*Expiry_Ttl)(nil),
@@ -1043,13 +1484,16 @@ func file_threadkeep_v1_session_service_proto_init() {
 	}
 	file_threadkeep_v1_session_service_proto_msgTypes[5].OneofWrappers = []any{}
 	file_threadkeep_v1_session_service_proto_msgTypes[11].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[13].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[15].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_session_service_proto_rawDesc), len(file_threadkeep_v1_session_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

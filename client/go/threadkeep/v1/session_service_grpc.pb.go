@@ -27,13 +27,16 @@ const (
 	SessionService_UpdateSession_FullMethodName         = "/threadkeep.v1.SessionService/UpdateSession"
 	SessionService_DeleteSession_FullMethodName         = "/threadkeep.v1.SessionService/DeleteSession"
 	SessionService_DeleteExpiredSessions_FullMethodName = "/threadkeep.v1.SessionService/DeleteExpiredSessions"
+	SessionService_DeleteUser_FullMethodName            = "/threadkeep.v1.SessionService/DeleteUser"
+	SessionService_DeleteApp_FullMethodName             = "/threadkeep.v1.SessionService/DeleteApp"
+	SessionService_DeleteByLabel_FullMethodName         = "/threadkeep.v1.SessionService/DeleteByLabel"
 )
 
 // SessionServiceClient is the client API for SessionService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Creates, reads, updates and deletes sessions.
+// Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
 type SessionServiceClient interface {
 	// Creates a session.
 	// Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
@@ -53,6 +56,18 @@ type SessionServiceClient interface {
 	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.
 	DeleteExpiredSessions(ctx context.Context, in *DeleteExpiredSessionsRequest, opts ...grpc.CallOption) (*DeleteExpiredSessionsResponse, error)
+	// Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+	// the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+	// ErasureReceipt.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED.
+	DeleteUser(ctx context.Context, in *DeleteUserRequest, opts ...grpc.CallOption) (*DeleteUserResponse, error)
+	// Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+	// for DeleteUser.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+	DeleteApp(ctx context.Context, in *DeleteAppRequest, opts ...grpc.CallOption) (*DeleteAppResponse, error)
+	// Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED.
+	DeleteByLabel(ctx context.Context, in *DeleteByLabelRequest, opts ...grpc.CallOption) (*DeleteByLabelResponse, error)
 }
 
 type sessionServiceClient struct {
@@ -123,11 +138,41 @@ func (c *sessionServiceClient) DeleteExpiredSessions(ctx context.Context, in *De
 	return out, nil
 }
 
+func (c *sessionServiceClient) DeleteUser(ctx context.Context, in *DeleteUserRequest, opts ...grpc.CallOption) (*DeleteUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteUserResponse)
+	err := c.cc.Invoke(ctx, SessionService_DeleteUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) DeleteApp(ctx context.Context, in *DeleteAppRequest, opts ...grpc.CallOption) (*DeleteAppResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteAppResponse)
+	err := c.cc.Invoke(ctx, SessionService_DeleteApp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) DeleteByLabel(ctx context.Context, in *DeleteByLabelRequest, opts ...grpc.CallOption) (*DeleteByLabelResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteByLabelResponse)
+	err := c.cc.Invoke(ctx, SessionService_DeleteByLabel_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SessionServiceServer is the server API for SessionService service.
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
 //
-// Creates, reads, updates and deletes sessions.
+// Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
 type SessionServiceServer interface {
 	// Creates a session.
 	// Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
@@ -147,6 +192,18 @@ type SessionServiceServer interface {
 	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.
 	DeleteExpiredSessions(context.Context, *DeleteExpiredSessionsRequest) (*DeleteExpiredSessionsResponse, error)
+	// Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+	// the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+	// ErasureReceipt.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED.
+	DeleteUser(context.Context, *DeleteUserRequest) (*DeleteUserResponse, error)
+	// Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+	// for DeleteUser.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+	DeleteApp(context.Context, *DeleteAppRequest) (*DeleteAppResponse, error)
+	// Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED.
+	DeleteByLabel(context.Context, *DeleteByLabelRequest) (*DeleteByLabelResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()
 }
 
@@ -174,6 +231,15 @@ func (UnimplementedSessionServiceServer) DeleteSession(context.Context, *DeleteS
 }
 func (UnimplementedSessionServiceServer) DeleteExpiredSessions(context.Context, *DeleteExpiredSessionsRequest) (*DeleteExpiredSessionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteExpiredSessions not implemented")
+}
+func (UnimplementedSessionServiceServer) DeleteUser(context.Context, *DeleteUserRequest) (*DeleteUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteUser not implemented")
+}
+func (UnimplementedSessionServiceServer) DeleteApp(context.Context, *DeleteAppRequest) (*DeleteAppResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteApp not implemented")
+}
+func (UnimplementedSessionServiceServer) DeleteByLabel(context.Context, *DeleteByLabelRequest) (*DeleteByLabelResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteByLabel not implemented")
 }
 func (UnimplementedSessionServiceServer) mustEmbedUnimplementedSessionServiceServer() {}
 func (UnimplementedSessionServiceServer) testEmbeddedByValue()                        {}
@@ -304,6 +370,60 @@ func _SessionService_DeleteExpiredSessions_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SessionService_DeleteUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).DeleteUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_DeleteUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).DeleteUser(ctx, req.(*DeleteUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_DeleteApp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteAppRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).DeleteApp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_DeleteApp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).DeleteApp(ctx, req.(*DeleteAppRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_DeleteByLabel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteByLabelRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).DeleteByLabel(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_DeleteByLabel_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).DeleteByLabel(ctx, req.(*DeleteByLabelRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SessionService_ServiceDesc is the grpc.ServiceDesc for SessionService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -334,6 +454,18 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteExpiredSessions",
 			Handler:    _SessionService_DeleteExpiredSessions_Handler,
+		},
+		{
+			MethodName: "DeleteUser",
+			Handler:    _SessionService_DeleteUser_Handler,
+		},
+		{
+			MethodName: "DeleteApp",
+			Handler:    _SessionService_DeleteApp_Handler,
+		},
+		{
+			MethodName: "DeleteByLabel",
+			Handler:    _SessionService_DeleteByLabel_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

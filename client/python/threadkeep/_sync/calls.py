@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from .consumers import Consumers
+from .erasures import Erasures
 from .events import Events
 from .searches import Searches
 from .sessions import Sessions
@@ -11,5 +12,5 @@ from .subscriptions import Subscriptions
 from .windows import Windows
 
 
-class Calls(Sessions, Events, Windows, Subscriptions, Consumers, Searches):
+class Calls(Sessions, Erasures, Events, Windows, Subscriptions, Consumers, Searches):
     """The calls of all services, each in a class of its own."""

@@ -13,6 +13,7 @@ from ..errors import ThreadkeepError
 from .commands.compact import compact, compactions
 from .commands.consumers import consumers_app
 from .commands.context import context
+from .commands.erase import erase_app
 from .commands.events import events_app
 from .commands.import_export import export_sessions, import_files
 from .commands.mcp import mcp
@@ -44,6 +45,7 @@ def build() -> typer.Typer:
     app.add_typer(tokens_app, name="tokens", rich_help_panel="Server")
     app.add_typer(sessions_app, name="sessions", rich_help_panel="Memory")
     app.add_typer(events_app, name="events", rich_help_panel="Memory")
+    app.add_typer(erase_app, name="erase", rich_help_panel="Memory")
     app.command("search", rich_help_panel="Memory")(search)
     app.add_typer(memory_app, name="memory", rich_help_panel="Memory")
     app.command("mcp", rich_help_panel="Memory")(mcp)

@@ -26,10 +26,11 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
+from threadkeep.v1 import erasure_pb2 as threadkeep_dot_v1_dot_erasure__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/session.proto\"\x86\x01\n\x06\x45xpiry\x12(\n\x03ttl\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x31\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x17\n\rnever_expires\x18\x03 \x01(\x08H\x00\x42\x06\n\x04kind\"\xd1\x02\n\x14\x43reateSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12%\n\x06\x65xpiry\x18\x02 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x03 \x01(\t\x12?\n\x06labels\x18\x04 \x03(\x0b\x32/.threadkeep.v1.CreateSessionRequest.LabelsEntry\x12\x17\n\x0freturn_existing\x18\x05 \x01(\x08\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"Q\n\x15\x43reateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"?\n\x11GetSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\"=\n\x12GetSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\"\xd6\x01\n\x13ListSessionsRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12>\n\x06labels\x18\x03 \x03(\x0b\x32..threadkeep.v1.ListSessionsRequest.LabelsEntry\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"Y\n\x14ListSessionsResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.threadkeep.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xb8\x02\n\x14UpdateSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12%\n\x06\x65xpiry\x18\x03 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x04 \x01(\t\x12?\n\x06labels\x18\x05 \x03(\x0b\x32/.threadkeep.v1.UpdateSessionRequest.LabelsEntry\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"@\n\x15UpdateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\"B\n\x14\x44\x65leteSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\"@\n\x15\x44\x65leteSessionResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x08\x12\x16\n\x0e\x64\x65leted_events\x18\x02 \x01(\x03\"u\n\x1c\x44\x65leteExpiredSessionsRequest\x12*\n\x06\x62\x65\x66ore\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x03 \x01(\tB\x06\n\x04_app\"G\n\x1d\x44\x65leteExpiredSessionsResponse\x12\x18\n\x10\x64\x65leted_sessions\x18\x01 \x01(\x03\x12\x0c\n\x04more\x18\x02 \x01(\x08\x32\xfa\x04\n\x0eSessionService\x12\x63\n\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03\x12Z\n\nGetSession\x12 .threadkeep.v1.GetSessionRequest\x1a!.threadkeep.v1.GetSessionResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12`\n\x0cListSessions\x12\".threadkeep.v1.ListSessionsRequest\x1a#.threadkeep.v1.ListSessionsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x63\n\rUpdateSession\x12#.threadkeep.v1.UpdateSessionRequest\x1a$.threadkeep.v1.UpdateSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x63\n\rDeleteSession\x12#.threadkeep.v1.DeleteSessionRequest\x1a$.threadkeep.v1.DeleteSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12{\n\x15\x44\x65leteExpiredSessions\x12+.threadkeep.v1.DeleteExpiredSessionsRequest\x1a,.threadkeep.v1.DeleteExpiredSessionsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x1bthreadkeep/v1/session.proto\"\x86\x01\n\x06\x45xpiry\x12(\n\x03ttl\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x31\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x17\n\rnever_expires\x18\x03 \x01(\x08H\x00\x42\x06\n\x04kind\"\xd1\x02\n\x14\x43reateSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12%\n\x06\x65xpiry\x18\x02 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x03 \x01(\t\x12?\n\x06labels\x18\x04 \x03(\x0b\x32/.threadkeep.v1.CreateSessionRequest.LabelsEntry\x12\x17\n\x0freturn_existing\x18\x05 \x01(\x08\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"Q\n\x15\x43reateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"?\n\x11GetSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\"=\n\x12GetSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\"\xd6\x01\n\x13ListSessionsRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12>\n\x06labels\x18\x03 \x03(\x0b\x32..threadkeep.v1.ListSessionsRequest.LabelsEntry\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"Y\n\x14ListSessionsResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.threadkeep.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xb8\x02\n\x14UpdateSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12%\n\x06\x65xpiry\x18\x03 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x04 \x01(\t\x12?\n\x06labels\x18\x05 \x03(\x0b\x32/.threadkeep.v1.UpdateSessionRequest.LabelsEntry\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"@\n\x15UpdateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\"Z\n\x14\x44\x65leteSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x16\n\x0epurge_memories\x18\x02 \x01(\x08\"Z\n\x15\x44\x65leteSessionResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x08\x12\x16\n\x0e\x64\x65leted_events\x18\x02 \x01(\x03\x12\x18\n\x10\x64\x65leted_memories\x18\x03 \x01(\x03\"u\n\x1c\x44\x65leteExpiredSessionsRequest\x12*\n\x06\x62\x65\x66ore\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x03 \x01(\tB\x06\n\x04_app\"G\n\x1d\x44\x65leteExpiredSessionsResponse\x12\x18\n\x10\x64\x65leted_sessions\x18\x01 \x01(\x03\x12\x0c\n\x04more\x18\x02 \x01(\x08\"R\n\x11\x44\x65leteUserRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x03 \x01(\tB\x06\n\x04_app\"R\n\x12\x44\x65leteUserResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x02 \x01(\x08\"@\n\x10\x44\x65leteAppRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x02 \x01(\tB\x06\n\x04_app\"Q\n\x11\x44\x65leteAppResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x02 \x01(\x08\"\xdd\x01\n\x14\x44\x65leteByLabelRequest\x12?\n\x06labels\x18\x01 \x03(\x0b\x32/.threadkeep.v1.DeleteByLabelRequest.LabelsEntry\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x03 \x01(\t\x12\x16\n\x0epurge_memories\x18\x04 \x01(\x08\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"U\n\x15\x44\x65leteByLabelResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x02 \x01(\x08\x32\x94\x07\n\x0eSessionService\x12\x63\n\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03\x12Z\n\nGetSession\x12 .threadkeep.v1.GetSessionRequest\x1a!.threadkeep.v1.GetSessionResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12`\n\x0cListSessions\x12\".threadkeep.v1.ListSessionsRequest\x1a#.threadkeep.v1.ListSessionsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x63\n\rUpdateSession\x12#.threadkeep.v1.UpdateSessionRequest\x1a$.threadkeep.v1.UpdateSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x63\n\rDeleteSession\x12#.threadkeep.v1.DeleteSessionRequest\x1a$.threadkeep.v1.DeleteSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12{\n\x15\x44\x65leteExpiredSessions\x12+.threadkeep.v1.DeleteExpiredSessionsRequest\x1a,.threadkeep.v1.DeleteExpiredSessionsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12Z\n\nDeleteUser\x12 .threadkeep.v1.DeleteUserRequest\x1a!.threadkeep.v1.DeleteUserResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12W\n\tDeleteApp\x12\x1f.threadkeep.v1.DeleteAppRequest\x1a .threadkeep.v1.DeleteAppResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12\x63\n\rDeleteByLabel\x12#.threadkeep.v1.DeleteByLabelRequest\x1a$.threadkeep.v1.DeleteByLabelResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,6 +44,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._loaded_options = None
   _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_options = b'8\001'
+  _globals['_DELETEBYLABELREQUEST_LABELSENTRY']._loaded_options = None
+  _globals['_DELETEBYLABELREQUEST_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_SESSIONSERVICE'].methods_by_name['CreateSession']._loaded_options = None
   _globals['_SESSIONSERVICE'].methods_by_name['CreateSession']._serialized_options = b'\220\002\000\210\266\030\003'
   _globals['_SESSIONSERVICE'].methods_by_name['GetSession']._loaded_options = None
@@ -55,38 +58,58 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SESSIONSERVICE'].methods_by_name['DeleteSession']._serialized_options = b'\220\002\002\210\266\030\005'
   _globals['_SESSIONSERVICE'].methods_by_name['DeleteExpiredSessions']._loaded_options = None
   _globals['_SESSIONSERVICE'].methods_by_name['DeleteExpiredSessions']._serialized_options = b'\220\002\002\210\266\030\005'
-  _globals['_EXPIRY']._serialized_start=211
-  _globals['_EXPIRY']._serialized_end=345
-  _globals['_CREATESESSIONREQUEST']._serialized_start=348
-  _globals['_CREATESESSIONREQUEST']._serialized_end=685
-  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_start=640
-  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_end=685
-  _globals['_CREATESESSIONRESPONSE']._serialized_start=687
-  _globals['_CREATESESSIONRESPONSE']._serialized_end=768
-  _globals['_GETSESSIONREQUEST']._serialized_start=770
-  _globals['_GETSESSIONREQUEST']._serialized_end=833
-  _globals['_GETSESSIONRESPONSE']._serialized_start=835
-  _globals['_GETSESSIONRESPONSE']._serialized_end=896
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=899
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=1113
-  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_start=640
-  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_end=685
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1115
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1204
-  _globals['_UPDATESESSIONREQUEST']._serialized_start=1207
-  _globals['_UPDATESESSIONREQUEST']._serialized_end=1519
-  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_start=640
-  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_end=685
-  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1521
-  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1585
-  _globals['_DELETESESSIONREQUEST']._serialized_start=1587
-  _globals['_DELETESESSIONREQUEST']._serialized_end=1653
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=1655
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=1719
-  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_start=1721
-  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_end=1838
-  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_start=1840
-  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_end=1911
-  _globals['_SESSIONSERVICE']._serialized_start=1914
-  _globals['_SESSIONSERVICE']._serialized_end=2548
+  _globals['_SESSIONSERVICE'].methods_by_name['DeleteUser']._loaded_options = None
+  _globals['_SESSIONSERVICE'].methods_by_name['DeleteUser']._serialized_options = b'\220\002\002\210\266\030\005'
+  _globals['_SESSIONSERVICE'].methods_by_name['DeleteApp']._loaded_options = None
+  _globals['_SESSIONSERVICE'].methods_by_name['DeleteApp']._serialized_options = b'\220\002\002\210\266\030\005'
+  _globals['_SESSIONSERVICE'].methods_by_name['DeleteByLabel']._loaded_options = None
+  _globals['_SESSIONSERVICE'].methods_by_name['DeleteByLabel']._serialized_options = b'\220\002\002\210\266\030\005'
+  _globals['_EXPIRY']._serialized_start=240
+  _globals['_EXPIRY']._serialized_end=374
+  _globals['_CREATESESSIONREQUEST']._serialized_start=377
+  _globals['_CREATESESSIONREQUEST']._serialized_end=714
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_start=669
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_end=714
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=716
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=797
+  _globals['_GETSESSIONREQUEST']._serialized_start=799
+  _globals['_GETSESSIONREQUEST']._serialized_end=862
+  _globals['_GETSESSIONRESPONSE']._serialized_start=864
+  _globals['_GETSESSIONRESPONSE']._serialized_end=925
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=928
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=1142
+  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_start=669
+  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_end=714
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1144
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1233
+  _globals['_UPDATESESSIONREQUEST']._serialized_start=1236
+  _globals['_UPDATESESSIONREQUEST']._serialized_end=1548
+  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_start=669
+  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_end=714
+  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1550
+  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1614
+  _globals['_DELETESESSIONREQUEST']._serialized_start=1616
+  _globals['_DELETESESSIONREQUEST']._serialized_end=1706
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=1708
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=1798
+  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_start=1800
+  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_end=1917
+  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_start=1919
+  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_end=1990
+  _globals['_DELETEUSERREQUEST']._serialized_start=1992
+  _globals['_DELETEUSERREQUEST']._serialized_end=2074
+  _globals['_DELETEUSERRESPONSE']._serialized_start=2076
+  _globals['_DELETEUSERRESPONSE']._serialized_end=2158
+  _globals['_DELETEAPPREQUEST']._serialized_start=2160
+  _globals['_DELETEAPPREQUEST']._serialized_end=2224
+  _globals['_DELETEAPPRESPONSE']._serialized_start=2226
+  _globals['_DELETEAPPRESPONSE']._serialized_end=2307
+  _globals['_DELETEBYLABELREQUEST']._serialized_start=2310
+  _globals['_DELETEBYLABELREQUEST']._serialized_end=2531
+  _globals['_DELETEBYLABELREQUEST_LABELSENTRY']._serialized_start=669
+  _globals['_DELETEBYLABELREQUEST_LABELSENTRY']._serialized_end=714
+  _globals['_DELETEBYLABELRESPONSE']._serialized_start=2533
+  _globals['_DELETEBYLABELRESPONSE']._serialized_end=2618
+  _globals['_SESSIONSERVICE']._serialized_start=2621
+  _globals['_SESSIONSERVICE']._serialized_end=3537
 # @@protoc_insertion_point(module_scope)

@@ -11,6 +11,7 @@ import google.protobuf.field_mask_pb2
 import google.protobuf.internal.containers
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
+import threadkeep.v1.erasure_pb2
 import threadkeep.v1.session_pb2
 import typing
 
@@ -356,6 +357,11 @@ class DeleteSessionRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     SESSION_FIELD_NUMBER: builtins.int
+    PURGE_MEMORIES_FIELD_NUMBER: builtins.int
+    purge_memories: builtins.bool
+    """If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
+    then REQUIRED, unless the session exists.
+    """
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
         """REQUIRED. Session to delete."""
@@ -364,9 +370,10 @@ class DeleteSessionRequest(google.protobuf.message.Message):
         self,
         *,
         session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        purge_memories: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["session", b"session"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["purge_memories", b"purge_memories", "session", b"session"]) -> None: ...
 
 global___DeleteSessionRequest = DeleteSessionRequest
 
@@ -378,17 +385,21 @@ class DeleteSessionResponse(google.protobuf.message.Message):
 
     DELETED_FIELD_NUMBER: builtins.int
     DELETED_EVENTS_FIELD_NUMBER: builtins.int
+    DELETED_MEMORIES_FIELD_NUMBER: builtins.int
     deleted: builtins.bool
     """False if the session did not exist."""
     deleted_events: builtins.int
     """Number of events deleted with it."""
+    deleted_memories: builtins.int
+    """Number of memories deleted with it."""
     def __init__(
         self,
         *,
         deleted: builtins.bool = ...,
         deleted_events: builtins.int = ...,
+        deleted_memories: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["deleted", b"deleted", "deleted_events", b"deleted_events"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["deleted", b"deleted", "deleted_events", b"deleted_events", "deleted_memories", b"deleted_memories"]) -> None: ...
 
 global___DeleteSessionResponse = DeleteSessionResponse
 
@@ -445,3 +456,184 @@ class DeleteExpiredSessionsResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["deleted_sessions", b"deleted_sessions", "more", b"more"]) -> None: ...
 
 global___DeleteExpiredSessionsResponse = DeleteExpiredSessionsResponse
+
+@typing.final
+class DeleteUserRequest(google.protobuf.message.Message):
+    """Request of DeleteUser."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: builtins.int
+    APP_FIELD_NUMBER: builtins.int
+    REQUEST_ID_FIELD_NUMBER: builtins.int
+    user_id: builtins.str
+    """REQUIRED, unless the credential is bound to a user. User whose data to delete."""
+    app: builtins.str
+    """App of the data. Absent means all of the user's apps; empty means what has no app."""
+    request_id: builtins.str
+    """See ErasureReceipt.request_id."""
+    def __init__(
+        self,
+        *,
+        user_id: builtins.str = ...,
+        app: builtins.str | None = ...,
+        request_id: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_app", b"_app", "app", b"app"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "request_id", b"request_id", "user_id", b"user_id"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_app", b"_app"]) -> typing.Literal["app"] | None: ...
+
+global___DeleteUserRequest = DeleteUserRequest
+
+@typing.final
+class DeleteUserResponse(google.protobuf.message.Message):
+    """Response of DeleteUser."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    RECEIPT_FIELD_NUMBER: builtins.int
+    MORE_FIELD_NUMBER: builtins.int
+    more: builtins.bool
+    """True if more is left; call again with the same request."""
+    @property
+    def receipt(self) -> threadkeep.v1.erasure_pb2.ErasureReceipt:
+        """What was deleted."""
+
+    def __init__(
+        self,
+        *,
+        receipt: threadkeep.v1.erasure_pb2.ErasureReceipt | None = ...,
+        more: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["receipt", b"receipt"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["more", b"more", "receipt", b"receipt"]) -> None: ...
+
+global___DeleteUserResponse = DeleteUserResponse
+
+@typing.final
+class DeleteAppRequest(google.protobuf.message.Message):
+    """Request of DeleteApp."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    APP_FIELD_NUMBER: builtins.int
+    REQUEST_ID_FIELD_NUMBER: builtins.int
+    app: builtins.str
+    """REQUIRED. App whose data to delete. Empty, but present, means what has no app."""
+    request_id: builtins.str
+    """See ErasureReceipt.request_id."""
+    def __init__(
+        self,
+        *,
+        app: builtins.str | None = ...,
+        request_id: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_app", b"_app", "app", b"app"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "request_id", b"request_id"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_app", b"_app"]) -> typing.Literal["app"] | None: ...
+
+global___DeleteAppRequest = DeleteAppRequest
+
+@typing.final
+class DeleteAppResponse(google.protobuf.message.Message):
+    """Response of DeleteApp."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    RECEIPT_FIELD_NUMBER: builtins.int
+    MORE_FIELD_NUMBER: builtins.int
+    more: builtins.bool
+    """True if more is left; call again with the same request."""
+    @property
+    def receipt(self) -> threadkeep.v1.erasure_pb2.ErasureReceipt:
+        """What was deleted."""
+
+    def __init__(
+        self,
+        *,
+        receipt: threadkeep.v1.erasure_pb2.ErasureReceipt | None = ...,
+        more: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["receipt", b"receipt"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["more", b"more", "receipt", b"receipt"]) -> None: ...
+
+global___DeleteAppResponse = DeleteAppResponse
+
+@typing.final
+class DeleteByLabelRequest(google.protobuf.message.Message):
+    """Request of DeleteByLabel."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class LabelsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    LABELS_FIELD_NUMBER: builtins.int
+    APP_FIELD_NUMBER: builtins.int
+    USER_ID_FIELD_NUMBER: builtins.int
+    PURGE_MEMORIES_FIELD_NUMBER: builtins.int
+    REQUEST_ID_FIELD_NUMBER: builtins.int
+    app: builtins.str
+    """App of the sessions. Absent means any app; empty means sessions without an app."""
+    user_id: builtins.str
+    """User of the sessions. Empty means any user, unless the credential is bound to a user."""
+    purge_memories: builtins.bool
+    """If true, also deletes the memories that came from these sessions; they are not ingested again."""
+    request_id: builtins.str
+    """See ErasureReceipt.request_id."""
+    @property
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """REQUIRED. Deletes sessions that have all of these labels; at most 64."""
+
+    def __init__(
+        self,
+        *,
+        labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        app: builtins.str | None = ...,
+        user_id: builtins.str = ...,
+        purge_memories: builtins.bool = ...,
+        request_id: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_app", b"_app", "app", b"app"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "labels", b"labels", "purge_memories", b"purge_memories", "request_id", b"request_id", "user_id", b"user_id"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_app", b"_app"]) -> typing.Literal["app"] | None: ...
+
+global___DeleteByLabelRequest = DeleteByLabelRequest
+
+@typing.final
+class DeleteByLabelResponse(google.protobuf.message.Message):
+    """Response of DeleteByLabel."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    RECEIPT_FIELD_NUMBER: builtins.int
+    MORE_FIELD_NUMBER: builtins.int
+    more: builtins.bool
+    """True if more is left; call again with the same request."""
+    @property
+    def receipt(self) -> threadkeep.v1.erasure_pb2.ErasureReceipt:
+        """What was deleted."""
+
+    def __init__(
+        self,
+        *,
+        receipt: threadkeep.v1.erasure_pb2.ErasureReceipt | None = ...,
+        more: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["receipt", b"receipt"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["more", b"more", "receipt", b"receipt"]) -> None: ...
+
+global___DeleteByLabelResponse = DeleteByLabelResponse

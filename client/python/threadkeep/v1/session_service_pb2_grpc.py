@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SessionServiceStub(object):
-    """Creates, reads, updates and deletes sessions.
+    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
     """
 
     def __init__(self, channel):
@@ -65,10 +65,25 @@ class SessionServiceStub(object):
                 request_serializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteExpiredSessionsRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteExpiredSessionsResponse.FromString,
                 _registered_method=True)
+        self.DeleteUser = channel.unary_unary(
+                '/threadkeep.v1.SessionService/DeleteUser',
+                request_serializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteUserRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteUserResponse.FromString,
+                _registered_method=True)
+        self.DeleteApp = channel.unary_unary(
+                '/threadkeep.v1.SessionService/DeleteApp',
+                request_serializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteAppRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteAppResponse.FromString,
+                _registered_method=True)
+        self.DeleteByLabel = channel.unary_unary(
+                '/threadkeep.v1.SessionService/DeleteByLabel',
+                request_serializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteByLabelRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteByLabelResponse.FromString,
+                _registered_method=True)
 
 
 class SessionServiceServicer(object):
-    """Creates, reads, updates and deletes sessions.
+    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
     """
 
     def CreateSession(self, request, context):
@@ -119,6 +134,33 @@ class SessionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DeleteUser(self, request, context):
+        """Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+        the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+        ErasureReceipt.
+        Errors: INVALID_FIELD, PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteApp(self, request, context):
+        """Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+        for DeleteUser.
+        Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteByLabel(self, request, context):
+        """Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+        Errors: INVALID_FIELD, PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SessionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -152,6 +194,21 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteExpiredSessionsRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteExpiredSessionsResponse.SerializeToString,
             ),
+            'DeleteUser': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteUser,
+                    request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteUserRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteUserResponse.SerializeToString,
+            ),
+            'DeleteApp': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteApp,
+                    request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteAppRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteAppResponse.SerializeToString,
+            ),
+            'DeleteByLabel': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteByLabel,
+                    request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteByLabelRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_session__service__pb2.DeleteByLabelResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'threadkeep.v1.SessionService', rpc_method_handlers)
@@ -161,7 +218,7 @@ def add_SessionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SessionService(object):
-    """Creates, reads, updates and deletes sessions.
+    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
     """
 
     @staticmethod
@@ -316,6 +373,87 @@ class SessionService(object):
             '/threadkeep.v1.SessionService/DeleteExpiredSessions',
             threadkeep_dot_v1_dot_session__service__pb2.DeleteExpiredSessionsRequest.SerializeToString,
             threadkeep_dot_v1_dot_session__service__pb2.DeleteExpiredSessionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteUser(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.SessionService/DeleteUser',
+            threadkeep_dot_v1_dot_session__service__pb2.DeleteUserRequest.SerializeToString,
+            threadkeep_dot_v1_dot_session__service__pb2.DeleteUserResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteApp(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.SessionService/DeleteApp',
+            threadkeep_dot_v1_dot_session__service__pb2.DeleteAppRequest.SerializeToString,
+            threadkeep_dot_v1_dot_session__service__pb2.DeleteAppResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteByLabel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.SessionService/DeleteByLabel',
+            threadkeep_dot_v1_dot_session__service__pb2.DeleteByLabelRequest.SerializeToString,
+            threadkeep_dot_v1_dot_session__service__pb2.DeleteByLabelResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -18,7 +18,7 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class SessionServiceStub:
-    """Creates, reads, updates and deletes sessions."""
+    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels."""
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     CreateSession: grpc.UnaryUnaryMultiCallable[
@@ -69,8 +69,35 @@ class SessionServiceStub:
     Errors: INVALID_FIELD, PERMISSION_DENIED.
     """
 
+    DeleteUser: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.DeleteUserRequest,
+        threadkeep.v1.session_service_pb2.DeleteUserResponse,
+    ]
+    """Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+    the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+    ErasureReceipt.
+    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    """
+
+    DeleteApp: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.DeleteAppRequest,
+        threadkeep.v1.session_service_pb2.DeleteAppResponse,
+    ]
+    """Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+    for DeleteUser.
+    Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+    """
+
+    DeleteByLabel: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.DeleteByLabelRequest,
+        threadkeep.v1.session_service_pb2.DeleteByLabelResponse,
+    ]
+    """Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    """
+
 class SessionServiceAsyncStub:
-    """Creates, reads, updates and deletes sessions."""
+    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels."""
 
     CreateSession: grpc.aio.UnaryUnaryMultiCallable[
         threadkeep.v1.session_service_pb2.CreateSessionRequest,
@@ -120,8 +147,35 @@ class SessionServiceAsyncStub:
     Errors: INVALID_FIELD, PERMISSION_DENIED.
     """
 
+    DeleteUser: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.DeleteUserRequest,
+        threadkeep.v1.session_service_pb2.DeleteUserResponse,
+    ]
+    """Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+    the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+    ErasureReceipt.
+    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    """
+
+    DeleteApp: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.DeleteAppRequest,
+        threadkeep.v1.session_service_pb2.DeleteAppResponse,
+    ]
+    """Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+    for DeleteUser.
+    Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+    """
+
+    DeleteByLabel: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.DeleteByLabelRequest,
+        threadkeep.v1.session_service_pb2.DeleteByLabelResponse,
+    ]
+    """Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    """
+
 class SessionServiceServicer(metaclass=abc.ABCMeta):
-    """Creates, reads, updates and deletes sessions."""
+    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels."""
 
     @abc.abstractmethod
     def CreateSession(
@@ -180,6 +234,39 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteExpiredSessionsResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteExpiredSessionsResponse]]:
         """Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
+        Errors: INVALID_FIELD, PERMISSION_DENIED.
+        """
+
+    @abc.abstractmethod
+    def DeleteUser(
+        self,
+        request: threadkeep.v1.session_service_pb2.DeleteUserRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteUserResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteUserResponse]]:
+        """Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+        the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+        ErasureReceipt.
+        Errors: INVALID_FIELD, PERMISSION_DENIED.
+        """
+
+    @abc.abstractmethod
+    def DeleteApp(
+        self,
+        request: threadkeep.v1.session_service_pb2.DeleteAppRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteAppResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteAppResponse]]:
+        """Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+        for DeleteUser.
+        Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+        """
+
+    @abc.abstractmethod
+    def DeleteByLabel(
+        self,
+        request: threadkeep.v1.session_service_pb2.DeleteByLabelRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteByLabelResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteByLabelResponse]]:
+        """Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
         Errors: INVALID_FIELD, PERMISSION_DENIED.
         """
 

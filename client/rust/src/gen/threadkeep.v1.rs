@@ -2537,6 +2537,51 @@ impl ContextMode {
         }
     }
 }
+/// What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request. Bytes leave the files of the database shortly
+/// after: see docs/security.md.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ErasureReceipt {
+    /// Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
+    /// continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
+    /// added since. Empty: a repeated request continues until it ends, and then is a new one.
+    #[prost(string, tag = "1")]
+    pub request_id: ::prost::alloc::string::String,
+    /// Time of the first call.
+    #[prost(message, optional, tag = "2")]
+    pub start_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Time at which the last part was deleted. Absent if more is left.
+    #[prost(message, optional, tag = "3")]
+    pub finish_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Number of deleted sessions.
+    #[prost(int64, tag = "4")]
+    pub deleted_sessions: i64,
+    /// Number of their events.
+    #[prost(int64, tag = "5")]
+    pub deleted_events: i64,
+    /// Number of deleted memories.
+    #[prost(int64, tag = "6")]
+    pub deleted_memories: i64,
+    /// Number of embeddings of these memories.
+    #[prost(int64, tag = "7")]
+    pub deleted_embeddings: i64,
+    /// Number of deleted named consumers.
+    #[prost(int64, tag = "8")]
+    pub deleted_consumers: i64,
+    /// SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
+    /// separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+    #[prost(string, tag = "9")]
+    pub ids_digest: ::prost::alloc::string::String,
+    /// All of the above as a JSON object, with the scope of the request and the id of the store. It is what the signature covers.
+    /// Empty if more is left.
+    #[prost(string, tag = "10")]
+    pub statement: ::prost::alloc::string::String,
+    /// Ed25519 signature of the UTF-8 bytes of `statement`. Empty if the server has no receipt_key_file.
+    #[prost(bytes = "vec", tag = "11")]
+    pub signature: ::prost::alloc::vec::Vec<u8>,
+    /// Id of the key: the first 16 hexadecimal digits of the SHA-256 of the public key, in its 32 raw bytes.
+    #[prost(string, tag = "12")]
+    pub key_id: ::prost::alloc::string::String,
+}
 /// The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON\_. The domain is "threadkeep.dev". Each value
 /// shows the ErrorInfo of an example. Metadata keys are never removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -2879,6 +2924,10 @@ pub struct DeleteSessionRequest {
     /// REQUIRED. Session to delete.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
+    /// If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
+    /// then REQUIRED, unless the session exists.
+    #[prost(bool, tag = "2")]
+    pub purge_memories: bool,
 }
 /// Response of DeleteSession.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2889,6 +2938,9 @@ pub struct DeleteSessionResponse {
     /// Number of events deleted with it.
     #[prost(int64, tag = "2")]
     pub deleted_events: i64,
+    /// Number of memories deleted with it.
+    #[prost(int64, tag = "3")]
+    pub deleted_memories: i64,
 }
 /// Request of DeleteExpiredSessions.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2914,6 +2966,81 @@ pub struct DeleteExpiredSessionsResponse {
     #[prost(bool, tag = "2")]
     pub more: bool,
 }
+/// Request of DeleteUser.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteUserRequest {
+    /// REQUIRED, unless the credential is bound to a user. User whose data to delete.
+    #[prost(string, tag = "1")]
+    pub user_id: ::prost::alloc::string::String,
+    /// App of the data. Absent means all of the user's apps; empty means what has no app.
+    #[prost(string, optional, tag = "2")]
+    pub app: ::core::option::Option<::prost::alloc::string::String>,
+    /// See ErasureReceipt.request_id.
+    #[prost(string, tag = "3")]
+    pub request_id: ::prost::alloc::string::String,
+}
+/// Response of DeleteUser.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteUserResponse {
+    /// What was deleted.
+    #[prost(message, optional, tag = "1")]
+    pub receipt: ::core::option::Option<ErasureReceipt>,
+    /// True if more is left; call again with the same request.
+    #[prost(bool, tag = "2")]
+    pub more: bool,
+}
+/// Request of DeleteApp.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteAppRequest {
+    /// REQUIRED. App whose data to delete. Empty, but present, means what has no app.
+    #[prost(string, optional, tag = "1")]
+    pub app: ::core::option::Option<::prost::alloc::string::String>,
+    /// See ErasureReceipt.request_id.
+    #[prost(string, tag = "2")]
+    pub request_id: ::prost::alloc::string::String,
+}
+/// Response of DeleteApp.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteAppResponse {
+    /// What was deleted.
+    #[prost(message, optional, tag = "1")]
+    pub receipt: ::core::option::Option<ErasureReceipt>,
+    /// True if more is left; call again with the same request.
+    #[prost(bool, tag = "2")]
+    pub more: bool,
+}
+/// Request of DeleteByLabel.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DeleteByLabelRequest {
+    /// REQUIRED. Deletes sessions that have all of these labels; at most 64.
+    #[prost(map = "string, string", tag = "1")]
+    pub labels: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// App of the sessions. Absent means any app; empty means sessions without an app.
+    #[prost(string, optional, tag = "2")]
+    pub app: ::core::option::Option<::prost::alloc::string::String>,
+    /// User of the sessions. Empty means any user, unless the credential is bound to a user.
+    #[prost(string, tag = "3")]
+    pub user_id: ::prost::alloc::string::String,
+    /// If true, also deletes the memories that came from these sessions; they are not ingested again.
+    #[prost(bool, tag = "4")]
+    pub purge_memories: bool,
+    /// See ErasureReceipt.request_id.
+    #[prost(string, tag = "5")]
+    pub request_id: ::prost::alloc::string::String,
+}
+/// Response of DeleteByLabel.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteByLabelResponse {
+    /// What was deleted.
+    #[prost(message, optional, tag = "1")]
+    pub receipt: ::core::option::Option<ErasureReceipt>,
+    /// True if more is left; call again with the same request.
+    #[prost(bool, tag = "2")]
+    pub more: bool,
+}
 /// Generated client implementations.
 pub mod session_service_client {
     #![allow(
@@ -2925,7 +3052,7 @@ pub mod session_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Creates, reads, updates and deletes sessions.
+    /// Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
     #[derive(Debug, Clone)]
     pub struct SessionServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -3159,6 +3286,89 @@ pub mod session_service_client {
                         "threadkeep.v1.SessionService",
                         "DeleteExpiredSessions",
                     ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+        /// the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+        /// ErasureReceipt.
+        /// Errors: INVALID_FIELD, PERMISSION_DENIED.
+        pub async fn delete_user(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteUserRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteUserResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.SessionService/DeleteUser",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.SessionService", "DeleteUser"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+        /// for DeleteUser.
+        /// Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+        pub async fn delete_app(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteAppRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteAppResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.SessionService/DeleteApp",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.SessionService", "DeleteApp"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+        /// Errors: INVALID_FIELD, PERMISSION_DENIED.
+        pub async fn delete_by_label(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteByLabelRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteByLabelResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.SessionService/DeleteByLabel",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("threadkeep.v1.SessionService", "DeleteByLabel"),
                 );
             self.inner.unary(req, path, codec).await
         }

@@ -7,8 +7,10 @@ from threadkeep.v1 import session_service_pb2 as pb
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
+from ...service.erasure import ErasureService
 from ...service.sessions import SWEEP_AT_MOST, SessionService
 from ...store.contract.sessions import Expired, SessionQuery
+from ..convert.erasure import app_of, label_scope, receipt_to
 from ..convert.sessions import ref_of, session_draft, session_to, time_of
 from ..page_tokens import PageTokens
 
@@ -18,8 +20,11 @@ _MUTABLE = tuple(
 
 
 class SessionServicer:
-    def __init__(self, sessions: SessionService, limits: validation.Limits, tokens: PageTokens) -> None:
+    def __init__(
+        self, sessions: SessionService, erasures: ErasureService, limits: validation.Limits, tokens: PageTokens
+    ) -> None:
         self._sessions = sessions
+        self._erasures = erasures
         self._limits = limits
         self._tokens = tokens
 
@@ -62,8 +67,12 @@ class SessionServicer:
         return pb.UpdateSessionResponse(session=session_to(session))
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, caller: Caller) -> pb.DeleteSessionResponse:
-        deleted = await self._sessions.delete(caller, ref_of(request.session))
-        return pb.DeleteSessionResponse(deleted=deleted is not None, deleted_events=deleted or 0)
+        ref, memories = ref_of(request.session), 0
+        if request.purge_memories:
+            deleted, memories = await self._erasures.session(caller, ref)
+        else:
+            deleted = await self._sessions.delete(caller, ref)
+        return pb.DeleteSessionResponse(deleted=deleted is not None, deleted_events=deleted or 0, deleted_memories=memories)
 
     async def DeleteExpiredSessions(
         self, request: pb.DeleteExpiredSessionsRequest, caller: Caller
@@ -75,3 +84,23 @@ class SessionServicer:
         )
         deleted = await self._sessions.delete_expired(caller, which)
         return pb.DeleteExpiredSessionsResponse(deleted_sessions=deleted, more=deleted == SWEEP_AT_MOST)
+
+    async def DeleteUser(self, request: pb.DeleteUserRequest, caller: Caller) -> pb.DeleteUserResponse:
+        user_id = validation.identifier("user_id", request.user_id)
+        receipt = await self._erasures.user(caller, user_id, app_of(request), _request_id(request.request_id))
+        return pb.DeleteUserResponse(receipt=receipt_to(receipt), more=receipt.erased.finish_time is None)
+
+    async def DeleteApp(self, request: pb.DeleteAppRequest, caller: Caller) -> pb.DeleteAppResponse:
+        if not request.HasField("app"):
+            raise InvalidField("app", "is required; an empty one means what has no app")
+        app = validation.identifier("app", request.app)
+        receipt = await self._erasures.app(caller, app, _request_id(request.request_id))
+        return pb.DeleteAppResponse(receipt=receipt_to(receipt), more=receipt.erased.finish_time is None)
+
+    async def DeleteByLabel(self, request: pb.DeleteByLabelRequest, caller: Caller) -> pb.DeleteByLabelResponse:
+        receipt = await self._erasures.labeled(caller, label_scope(request), _request_id(request.request_id))
+        return pb.DeleteByLabelResponse(receipt=receipt_to(receipt), more=receipt.erased.finish_time is None)
+
+
+def _request_id(value: str) -> str:
+    return validation.identifier("request_id", value)

@@ -9,6 +9,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_threadkeep_v1_access } from "./access_pb.js";
+import type { ErasureReceipt } from "./erasure_pb.js";
+import { file_threadkeep_v1_erasure } from "./erasure_pb.js";
 import type { Session, SessionRef } from "./session_pb.js";
 import { file_threadkeep_v1_session } from "./session_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/session_service.proto.
  */
 export const file_threadkeep_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CiN0aHJlYWRrZWVwL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxINdGhyZWFka2VlcC52MSKGAQoGRXhwaXJ5EigKA3R0bBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkgAEjEKC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEhcKDW5ldmVyX2V4cGlyZXMYAyABKAhIAEIGCgRraW5kItECChRDcmVhdGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEiUKBmV4cGlyeRgCIAEoCzIVLnRocmVhZGtlZXAudjEuRXhwaXJ5EhUKDW1ldGFkYXRhX2pzb24YAyABKAkSPwoGbGFiZWxzGAQgAygLMi8udGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdC5MYWJlbHNFbnRyeRIXCg9yZXR1cm5fZXhpc3RpbmcYBSABKAgSFQoNY29udGV4dF9ieXRlcxgGIAEoAxIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJRChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbhIPCgdjcmVhdGVkGAIgASgIIj8KEUdldFNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYiPQoSR2V0U2Vzc2lvblJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi50aHJlYWRrZWVwLnYxLlNlc3Npb24i1gEKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEAoDYXBwGAEgASgJSACIAQESDwoHdXNlcl9pZBgCIAEoCRI+CgZsYWJlbHMYAyADKAsyLi50aHJlYWRrZWVwLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QuTGFiZWxzRW50cnkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfYXBwIlkKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK4AgoUVXBkYXRlU2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJQoGZXhwaXJ5GAMgASgLMhUudGhyZWFka2VlcC52MS5FeHBpcnkSFQoNbWV0YWRhdGFfanNvbhgEIAEoCRI/CgZsYWJlbHMYBSADKAsyLy50aHJlYWRrZWVwLnYxLlVwZGF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWNvbnRleHRfYnl0ZXMYBiABKAMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJAChVVcGRhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiJCChREZWxldGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmIkAKFURlbGV0ZVNlc3Npb25SZXNwb25zZRIPCgdkZWxldGVkGAEgASgIEhYKDmRlbGV0ZWRfZXZlbnRzGAIgASgDInUKHERlbGV0ZUV4cGlyZWRTZXNzaW9uc1JlcXVlc3QSKgoGYmVmb3JlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgNhcHAYAiABKAlIAIgBARIPCgd1c2VyX2lkGAMgASgJQgYKBF9hcHAiRwodRGVsZXRlRXhwaXJlZFNlc3Npb25zUmVzcG9uc2USGAoQZGVsZXRlZF9zZXNzaW9ucxgBIAEoAxIMCgRtb3JlGAIgASgIMvoECg5TZXNzaW9uU2VydmljZRJjCg1DcmVhdGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlIgeQAgCIthgDEloKCkdldFNlc3Npb24SIC50aHJlYWRrZWVwLnYxLkdldFNlc3Npb25SZXF1ZXN0GiEudGhyZWFka2VlcC52MS5HZXRTZXNzaW9uUmVzcG9uc2UiB5ACAYi2GAISYAoMTGlzdFNlc3Npb25zEiIudGhyZWFka2VlcC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiMudGhyZWFka2VlcC52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSIHkAIBiLYYAhJjCg1VcGRhdGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5VcGRhdGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuVXBkYXRlU2Vzc2lvblJlc3BvbnNlIgeQAgKIthgDEmMKDURlbGV0ZVNlc3Npb24SIy50aHJlYWRrZWVwLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2UiB5ACAoi2GAUSewoVRGVsZXRlRXhwaXJlZFNlc3Npb25zEisudGhyZWFka2VlcC52MS5EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXF1ZXN0GiwudGhyZWFka2VlcC52MS5EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXNwb25zZSIHkAICiLYYBUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_session]);
+  fileDesc("CiN0aHJlYWRrZWVwL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxINdGhyZWFka2VlcC52MSKGAQoGRXhwaXJ5EigKA3R0bBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkgAEjEKC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEhcKDW5ldmVyX2V4cGlyZXMYAyABKAhIAEIGCgRraW5kItECChRDcmVhdGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEiUKBmV4cGlyeRgCIAEoCzIVLnRocmVhZGtlZXAudjEuRXhwaXJ5EhUKDW1ldGFkYXRhX2pzb24YAyABKAkSPwoGbGFiZWxzGAQgAygLMi8udGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdC5MYWJlbHNFbnRyeRIXCg9yZXR1cm5fZXhpc3RpbmcYBSABKAgSFQoNY29udGV4dF9ieXRlcxgGIAEoAxIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJRChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbhIPCgdjcmVhdGVkGAIgASgIIj8KEUdldFNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYiPQoSR2V0U2Vzc2lvblJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi50aHJlYWRrZWVwLnYxLlNlc3Npb24i1gEKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEAoDYXBwGAEgASgJSACIAQESDwoHdXNlcl9pZBgCIAEoCRI+CgZsYWJlbHMYAyADKAsyLi50aHJlYWRrZWVwLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QuTGFiZWxzRW50cnkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfYXBwIlkKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK4AgoUVXBkYXRlU2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJQoGZXhwaXJ5GAMgASgLMhUudGhyZWFka2VlcC52MS5FeHBpcnkSFQoNbWV0YWRhdGFfanNvbhgEIAEoCRI/CgZsYWJlbHMYBSADKAsyLy50aHJlYWRrZWVwLnYxLlVwZGF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWNvbnRleHRfYnl0ZXMYBiABKAMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJAChVVcGRhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiJaChREZWxldGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEhYKDnB1cmdlX21lbW9yaWVzGAIgASgIIloKFURlbGV0ZVNlc3Npb25SZXNwb25zZRIPCgdkZWxldGVkGAEgASgIEhYKDmRlbGV0ZWRfZXZlbnRzGAIgASgDEhgKEGRlbGV0ZWRfbWVtb3JpZXMYAyABKAMidQocRGVsZXRlRXhwaXJlZFNlc3Npb25zUmVxdWVzdBIqCgZiZWZvcmUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKA2FwcBgCIAEoCUgAiAEBEg8KB3VzZXJfaWQYAyABKAlCBgoEX2FwcCJHCh1EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXNwb25zZRIYChBkZWxldGVkX3Nlc3Npb25zGAEgASgDEgwKBG1vcmUYAiABKAgiUgoRRGVsZXRlVXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCgNhcHAYAiABKAlIAIgBARISCgpyZXF1ZXN0X2lkGAMgASgJQgYKBF9hcHAiUgoSRGVsZXRlVXNlclJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS50aHJlYWRrZWVwLnYxLkVyYXN1cmVSZWNlaXB0EgwKBG1vcmUYAiABKAgiQAoQRGVsZXRlQXBwUmVxdWVzdBIQCgNhcHAYASABKAlIAIgBARISCgpyZXF1ZXN0X2lkGAIgASgJQgYKBF9hcHAiUQoRRGVsZXRlQXBwUmVzcG9uc2USLgoHcmVjZWlwdBgBIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQSDAoEbW9yZRgCIAEoCCLdAQoURGVsZXRlQnlMYWJlbFJlcXVlc3QSPwoGbGFiZWxzGAEgAygLMi8udGhyZWFka2VlcC52MS5EZWxldGVCeUxhYmVsUmVxdWVzdC5MYWJlbHNFbnRyeRIQCgNhcHAYAiABKAlIAIgBARIPCgd1c2VyX2lkGAMgASgJEhYKDnB1cmdlX21lbW9yaWVzGAQgASgIEhIKCnJlcXVlc3RfaWQYBSABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfYXBwIlUKFURlbGV0ZUJ5TGFiZWxSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0udGhyZWFka2VlcC52MS5FcmFzdXJlUmVjZWlwdBIMCgRtb3JlGAIgASgIMpQHCg5TZXNzaW9uU2VydmljZRJjCg1DcmVhdGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlIgeQAgCIthgDEloKCkdldFNlc3Npb24SIC50aHJlYWRrZWVwLnYxLkdldFNlc3Npb25SZXF1ZXN0GiEudGhyZWFka2VlcC52MS5HZXRTZXNzaW9uUmVzcG9uc2UiB5ACAYi2GAISYAoMTGlzdFNlc3Npb25zEiIudGhyZWFka2VlcC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiMudGhyZWFka2VlcC52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSIHkAIBiLYYAhJjCg1VcGRhdGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5VcGRhdGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuVXBkYXRlU2Vzc2lvblJlc3BvbnNlIgeQAgKIthgDEmMKDURlbGV0ZVNlc3Npb24SIy50aHJlYWRrZWVwLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2UiB5ACAoi2GAUSewoVRGVsZXRlRXhwaXJlZFNlc3Npb25zEisudGhyZWFka2VlcC52MS5EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXF1ZXN0GiwudGhyZWFka2VlcC52MS5EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXNwb25zZSIHkAICiLYYBRJaCgpEZWxldGVVc2VyEiAudGhyZWFka2VlcC52MS5EZWxldGVVc2VyUmVxdWVzdBohLnRocmVhZGtlZXAudjEuRGVsZXRlVXNlclJlc3BvbnNlIgeQAgKIthgFElcKCURlbGV0ZUFwcBIfLnRocmVhZGtlZXAudjEuRGVsZXRlQXBwUmVxdWVzdBogLnRocmVhZGtlZXAudjEuRGVsZXRlQXBwUmVzcG9uc2UiB5ACAoi2GAUSYwoNRGVsZXRlQnlMYWJlbBIjLnRocmVhZGtlZXAudjEuRGVsZXRlQnlMYWJlbFJlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkRlbGV0ZUJ5TGFiZWxSZXNwb25zZSIHkAICiLYYBUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_erasure, file_threadkeep_v1_session]);
 
 /**
  * The expiry of a session.
@@ -366,6 +368,14 @@ export type DeleteSessionRequest = Message<"threadkeep.v1.DeleteSessionRequest">
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
+
+  /**
+   * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
+   * then REQUIRED, unless the session exists.
+   *
+   * @generated from field: bool purge_memories = 2;
+   */
+  purgeMemories: boolean;
 };
 
 /**
@@ -394,6 +404,13 @@ export type DeleteSessionResponse = Message<"threadkeep.v1.DeleteSessionResponse
    * @generated from field: int64 deleted_events = 2;
    */
   deletedEvents: bigint;
+
+  /**
+   * Number of memories deleted with it.
+   *
+   * @generated from field: int64 deleted_memories = 3;
+   */
+  deletedMemories: bigint;
 };
 
 /**
@@ -468,7 +485,203 @@ export const DeleteExpiredSessionsResponseSchema: GenMessage<DeleteExpiredSessio
   messageDesc(file_threadkeep_v1_session_service, 12);
 
 /**
- * Creates, reads, updates and deletes sessions.
+ * Request of DeleteUser.
+ *
+ * @generated from message threadkeep.v1.DeleteUserRequest
+ */
+export type DeleteUserRequest = Message<"threadkeep.v1.DeleteUserRequest"> & {
+  /**
+   * REQUIRED, unless the credential is bound to a user. User whose data to delete.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * App of the data. Absent means all of the user's apps; empty means what has no app.
+   *
+   * @generated from field: optional string app = 2;
+   */
+  app?: string | undefined;
+
+  /**
+   * See ErasureReceipt.request_id.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.DeleteUserRequest.
+ * Use `create(DeleteUserRequestSchema)` to create a new message.
+ */
+export const DeleteUserRequestSchema: GenMessage<DeleteUserRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 13);
+
+/**
+ * Response of DeleteUser.
+ *
+ * @generated from message threadkeep.v1.DeleteUserResponse
+ */
+export type DeleteUserResponse = Message<"threadkeep.v1.DeleteUserResponse"> & {
+  /**
+   * What was deleted.
+   *
+   * @generated from field: threadkeep.v1.ErasureReceipt receipt = 1;
+   */
+  receipt?: ErasureReceipt | undefined;
+
+  /**
+   * True if more is left; call again with the same request.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.DeleteUserResponse.
+ * Use `create(DeleteUserResponseSchema)` to create a new message.
+ */
+export const DeleteUserResponseSchema: GenMessage<DeleteUserResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 14);
+
+/**
+ * Request of DeleteApp.
+ *
+ * @generated from message threadkeep.v1.DeleteAppRequest
+ */
+export type DeleteAppRequest = Message<"threadkeep.v1.DeleteAppRequest"> & {
+  /**
+   * REQUIRED. App whose data to delete. Empty, but present, means what has no app.
+   *
+   * @generated from field: optional string app = 1;
+   */
+  app?: string | undefined;
+
+  /**
+   * See ErasureReceipt.request_id.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.DeleteAppRequest.
+ * Use `create(DeleteAppRequestSchema)` to create a new message.
+ */
+export const DeleteAppRequestSchema: GenMessage<DeleteAppRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 15);
+
+/**
+ * Response of DeleteApp.
+ *
+ * @generated from message threadkeep.v1.DeleteAppResponse
+ */
+export type DeleteAppResponse = Message<"threadkeep.v1.DeleteAppResponse"> & {
+  /**
+   * What was deleted.
+   *
+   * @generated from field: threadkeep.v1.ErasureReceipt receipt = 1;
+   */
+  receipt?: ErasureReceipt | undefined;
+
+  /**
+   * True if more is left; call again with the same request.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.DeleteAppResponse.
+ * Use `create(DeleteAppResponseSchema)` to create a new message.
+ */
+export const DeleteAppResponseSchema: GenMessage<DeleteAppResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 16);
+
+/**
+ * Request of DeleteByLabel.
+ *
+ * @generated from message threadkeep.v1.DeleteByLabelRequest
+ */
+export type DeleteByLabelRequest = Message<"threadkeep.v1.DeleteByLabelRequest"> & {
+  /**
+   * REQUIRED. Deletes sessions that have all of these labels; at most 64.
+   *
+   * @generated from field: map<string, string> labels = 1;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * App of the sessions. Absent means any app; empty means sessions without an app.
+   *
+   * @generated from field: optional string app = 2;
+   */
+  app?: string | undefined;
+
+  /**
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
+   *
+   * @generated from field: string user_id = 3;
+   */
+  userId: string;
+
+  /**
+   * If true, also deletes the memories that came from these sessions; they are not ingested again.
+   *
+   * @generated from field: bool purge_memories = 4;
+   */
+  purgeMemories: boolean;
+
+  /**
+   * See ErasureReceipt.request_id.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.DeleteByLabelRequest.
+ * Use `create(DeleteByLabelRequestSchema)` to create a new message.
+ */
+export const DeleteByLabelRequestSchema: GenMessage<DeleteByLabelRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 17);
+
+/**
+ * Response of DeleteByLabel.
+ *
+ * @generated from message threadkeep.v1.DeleteByLabelResponse
+ */
+export type DeleteByLabelResponse = Message<"threadkeep.v1.DeleteByLabelResponse"> & {
+  /**
+   * What was deleted.
+   *
+   * @generated from field: threadkeep.v1.ErasureReceipt receipt = 1;
+   */
+  receipt?: ErasureReceipt | undefined;
+
+  /**
+   * True if more is left; call again with the same request.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.DeleteByLabelResponse.
+ * Use `create(DeleteByLabelResponseSchema)` to create a new message.
+ */
+export const DeleteByLabelResponseSchema: GenMessage<DeleteByLabelResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 18);
+
+/**
+ * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
  *
  * @generated from service threadkeep.v1.SessionService
  */
@@ -538,6 +751,42 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof DeleteExpiredSessionsRequestSchema;
     output: typeof DeleteExpiredSessionsResponseSchema;
+  },
+  /**
+   * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+   * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+   * ErasureReceipt.
+   * Errors: INVALID_FIELD, PERMISSION_DENIED.
+   *
+   * @generated from rpc threadkeep.v1.SessionService.DeleteUser
+   */
+  deleteUser: {
+    methodKind: "unary";
+    input: typeof DeleteUserRequestSchema;
+    output: typeof DeleteUserResponseSchema;
+  },
+  /**
+   * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+   * for DeleteUser.
+   * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+   *
+   * @generated from rpc threadkeep.v1.SessionService.DeleteApp
+   */
+  deleteApp: {
+    methodKind: "unary";
+    input: typeof DeleteAppRequestSchema;
+    output: typeof DeleteAppResponseSchema;
+  },
+  /**
+   * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+   * Errors: INVALID_FIELD, PERMISSION_DENIED.
+   *
+   * @generated from rpc threadkeep.v1.SessionService.DeleteByLabel
+   */
+  deleteByLabel: {
+    methodKind: "unary";
+    input: typeof DeleteByLabelRequestSchema;
+    output: typeof DeleteByLabelResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_threadkeep_v1_session_service, 0);

@@ -86,6 +86,22 @@ private static final long serialVersionUID = 0L;
     return session_ == null ? dev.threadkeep.v1.SessionRef.getDefaultInstance() : session_;
   }
 
+  public static final int PURGE_MEMORIES_FIELD_NUMBER = 2;
+  private boolean purgeMemories_ = false;
+  /**
+   * <pre>
+   * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
+   * then REQUIRED, unless the session exists.
+   * </pre>
+   *
+   * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
+   * @return The purgeMemories.
+   */
+  @java.lang.Override
+  public boolean getPurgeMemories() {
+    return purgeMemories_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -103,6 +119,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(1, getSession());
     }
+    if (purgeMemories_ != false) {
+      output.writeBool(2, purgeMemories_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -115,6 +134,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(1, getSession());
+    }
+    if (purgeMemories_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(2, purgeMemories_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -136,6 +159,8 @@ private static final long serialVersionUID = 0L;
       if (!getSession()
           .equals(other.getSession())) return false;
     }
+    if (getPurgeMemories()
+        != other.getPurgeMemories()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -151,6 +176,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + SESSION_FIELD_NUMBER;
       hash = (53 * hash) + getSession().hashCode();
     }
+    hash = (37 * hash) + PURGE_MEMORIES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getPurgeMemories());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -297,6 +325,7 @@ private static final long serialVersionUID = 0L;
         sessionBuilder_.dispose();
         sessionBuilder_ = null;
       }
+      purgeMemories_ = false;
       return this;
     }
 
@@ -337,6 +366,9 @@ private static final long serialVersionUID = 0L;
             : sessionBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
+      if (((from_bitField0_ & 0x00000002) != 0)) {
+        result.purgeMemories_ = purgeMemories_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -354,6 +386,9 @@ private static final long serialVersionUID = 0L;
       if (other == dev.threadkeep.v1.DeleteSessionRequest.getDefaultInstance()) return this;
       if (other.hasSession()) {
         mergeSession(other.getSession());
+      }
+      if (other.getPurgeMemories() != false) {
+        setPurgeMemories(other.getPurgeMemories());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -388,6 +423,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000001;
               break;
             } // case 10
+            case 16: {
+              purgeMemories_ = input.readBool();
+              bitField0_ |= 0x00000002;
+              break;
+            } // case 16
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -560,6 +600,53 @@ private static final long serialVersionUID = 0L;
         session_ = null;
       }
       return sessionBuilder_;
+    }
+
+    private boolean purgeMemories_ ;
+    /**
+     * <pre>
+     * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
+     * then REQUIRED, unless the session exists.
+     * </pre>
+     *
+     * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
+     * @return The purgeMemories.
+     */
+    @java.lang.Override
+    public boolean getPurgeMemories() {
+      return purgeMemories_;
+    }
+    /**
+     * <pre>
+     * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
+     * then REQUIRED, unless the session exists.
+     * </pre>
+     *
+     * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
+     * @param value The purgeMemories to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPurgeMemories(boolean value) {
+
+      purgeMemories_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
+     * then REQUIRED, unless the session exists.
+     * </pre>
+     *
+     * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPurgeMemories() {
+      bitField0_ = (bitField0_ & ~0x00000002);
+      purgeMemories_ = false;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.DeleteSessionRequest)

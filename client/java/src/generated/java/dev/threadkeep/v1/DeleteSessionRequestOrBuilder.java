@@ -36,4 +36,15 @@ public interface DeleteSessionRequestOrBuilder extends
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
    */
   dev.threadkeep.v1.SessionRefOrBuilder getSessionOrBuilder();
+
+  /**
+   * <pre>
+   * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
+   * then REQUIRED, unless the session exists.
+   * </pre>
+   *
+   * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
+   * @return The purgeMemories.
+   */
+  boolean getPurgeMemories();
 }

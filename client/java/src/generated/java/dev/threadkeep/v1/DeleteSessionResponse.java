@@ -77,6 +77,21 @@ private static final long serialVersionUID = 0L;
     return deletedEvents_;
   }
 
+  public static final int DELETED_MEMORIES_FIELD_NUMBER = 3;
+  private long deletedMemories_ = 0L;
+  /**
+   * <pre>
+   * Number of memories deleted with it.
+   * </pre>
+   *
+   * <code>int64 deleted_memories = 3 [json_name = "deletedMemories"];</code>
+   * @return The deletedMemories.
+   */
+  @java.lang.Override
+  public long getDeletedMemories() {
+    return deletedMemories_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -97,6 +112,9 @@ private static final long serialVersionUID = 0L;
     if (deletedEvents_ != 0L) {
       output.writeInt64(2, deletedEvents_);
     }
+    if (deletedMemories_ != 0L) {
+      output.writeInt64(3, deletedMemories_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -113,6 +131,10 @@ private static final long serialVersionUID = 0L;
     if (deletedEvents_ != 0L) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(2, deletedEvents_);
+    }
+    if (deletedMemories_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(3, deletedMemories_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -133,6 +155,8 @@ private static final long serialVersionUID = 0L;
         != other.getDeleted()) return false;
     if (getDeletedEvents()
         != other.getDeletedEvents()) return false;
+    if (getDeletedMemories()
+        != other.getDeletedMemories()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -150,6 +174,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + DELETED_EVENTS_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getDeletedEvents());
+    hash = (37 * hash) + DELETED_MEMORIES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getDeletedMemories());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -287,6 +314,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       deleted_ = false;
       deletedEvents_ = 0L;
+      deletedMemories_ = 0L;
       return this;
     }
 
@@ -326,6 +354,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.deletedEvents_ = deletedEvents_;
       }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.deletedMemories_ = deletedMemories_;
+      }
     }
 
     @java.lang.Override
@@ -345,6 +376,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getDeletedEvents() != 0L) {
         setDeletedEvents(other.getDeletedEvents());
+      }
+      if (other.getDeletedMemories() != 0L) {
+        setDeletedMemories(other.getDeletedMemories());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -382,6 +416,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 24: {
+              deletedMemories_ = input.readInt64();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -483,6 +522,50 @@ private static final long serialVersionUID = 0L;
     public Builder clearDeletedEvents() {
       bitField0_ = (bitField0_ & ~0x00000002);
       deletedEvents_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long deletedMemories_ ;
+    /**
+     * <pre>
+     * Number of memories deleted with it.
+     * </pre>
+     *
+     * <code>int64 deleted_memories = 3 [json_name = "deletedMemories"];</code>
+     * @return The deletedMemories.
+     */
+    @java.lang.Override
+    public long getDeletedMemories() {
+      return deletedMemories_;
+    }
+    /**
+     * <pre>
+     * Number of memories deleted with it.
+     * </pre>
+     *
+     * <code>int64 deleted_memories = 3 [json_name = "deletedMemories"];</code>
+     * @param value The deletedMemories to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDeletedMemories(long value) {
+
+      deletedMemories_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of memories deleted with it.
+     * </pre>
+     *
+     * <code>int64 deleted_memories = 3 [json_name = "deletedMemories"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDeletedMemories() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      deletedMemories_ = 0L;
       onChanged();
       return this;
     }

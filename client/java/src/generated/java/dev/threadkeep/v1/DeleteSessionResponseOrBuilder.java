@@ -29,4 +29,14 @@ public interface DeleteSessionResponseOrBuilder extends
    * @return The deletedEvents.
    */
   long getDeletedEvents();
+
+  /**
+   * <pre>
+   * Number of memories deleted with it.
+   * </pre>
+   *
+   * <code>int64 deleted_memories = 3 [json_name = "deletedMemories"];</code>
+   * @return The deletedMemories.
+   */
+  long getDeletedMemories();
 }

@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Creates, reads, updates and deletes sessions.
+ * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -206,6 +206,102 @@ public final class SessionServiceGrpc {
     return getDeleteExpiredSessionsMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteUserRequest,
+      dev.threadkeep.v1.DeleteUserResponse> getDeleteUserMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "DeleteUser",
+      requestType = dev.threadkeep.v1.DeleteUserRequest.class,
+      responseType = dev.threadkeep.v1.DeleteUserResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteUserRequest,
+      dev.threadkeep.v1.DeleteUserResponse> getDeleteUserMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteUserRequest, dev.threadkeep.v1.DeleteUserResponse> getDeleteUserMethod;
+    if ((getDeleteUserMethod = SessionServiceGrpc.getDeleteUserMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getDeleteUserMethod = SessionServiceGrpc.getDeleteUserMethod) == null) {
+          SessionServiceGrpc.getDeleteUserMethod = getDeleteUserMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.DeleteUserRequest, dev.threadkeep.v1.DeleteUserResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteUser"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteUserRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteUserResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("DeleteUser"))
+              .build();
+        }
+      }
+    }
+    return getDeleteUserMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteAppRequest,
+      dev.threadkeep.v1.DeleteAppResponse> getDeleteAppMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "DeleteApp",
+      requestType = dev.threadkeep.v1.DeleteAppRequest.class,
+      responseType = dev.threadkeep.v1.DeleteAppResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteAppRequest,
+      dev.threadkeep.v1.DeleteAppResponse> getDeleteAppMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteAppRequest, dev.threadkeep.v1.DeleteAppResponse> getDeleteAppMethod;
+    if ((getDeleteAppMethod = SessionServiceGrpc.getDeleteAppMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getDeleteAppMethod = SessionServiceGrpc.getDeleteAppMethod) == null) {
+          SessionServiceGrpc.getDeleteAppMethod = getDeleteAppMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.DeleteAppRequest, dev.threadkeep.v1.DeleteAppResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteApp"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteAppRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteAppResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("DeleteApp"))
+              .build();
+        }
+      }
+    }
+    return getDeleteAppMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteByLabelRequest,
+      dev.threadkeep.v1.DeleteByLabelResponse> getDeleteByLabelMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "DeleteByLabel",
+      requestType = dev.threadkeep.v1.DeleteByLabelRequest.class,
+      responseType = dev.threadkeep.v1.DeleteByLabelResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteByLabelRequest,
+      dev.threadkeep.v1.DeleteByLabelResponse> getDeleteByLabelMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteByLabelRequest, dev.threadkeep.v1.DeleteByLabelResponse> getDeleteByLabelMethod;
+    if ((getDeleteByLabelMethod = SessionServiceGrpc.getDeleteByLabelMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getDeleteByLabelMethod = SessionServiceGrpc.getDeleteByLabelMethod) == null) {
+          SessionServiceGrpc.getDeleteByLabelMethod = getDeleteByLabelMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.DeleteByLabelRequest, dev.threadkeep.v1.DeleteByLabelResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteByLabel"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteByLabelRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteByLabelResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("DeleteByLabel"))
+              .build();
+        }
+      }
+    }
+    return getDeleteByLabelMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -267,7 +363,7 @@ public final class SessionServiceGrpc {
 
   /**
    * <pre>
-   * Creates, reads, updates and deletes sessions.
+   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public interface AsyncService {
@@ -337,12 +433,48 @@ public final class SessionServiceGrpc {
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteExpiredSessionsResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteExpiredSessionsMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * ErasureReceipt.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    default void deleteUser(dev.threadkeep.v1.DeleteUserRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteUserResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteUserMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+     * for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * </pre>
+     */
+    default void deleteApp(dev.threadkeep.v1.DeleteAppRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteAppResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteAppMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    default void deleteByLabel(dev.threadkeep.v1.DeleteByLabelRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteByLabelResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteByLabelMethod(), responseObserver);
+    }
   }
 
   /**
    * Base class for the server implementation of the service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions.
+   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static abstract class SessionServiceImplBase
@@ -356,7 +488,7 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions.
+   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static final class SessionServiceStub
@@ -443,12 +575,51 @@ public final class SessionServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getDeleteExpiredSessionsMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * ErasureReceipt.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public void deleteUser(dev.threadkeep.v1.DeleteUserRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteUserResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getDeleteUserMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+     * for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * </pre>
+     */
+    public void deleteApp(dev.threadkeep.v1.DeleteAppRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteAppResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getDeleteAppMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public void deleteByLabel(dev.threadkeep.v1.DeleteByLabelRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteByLabelResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getDeleteByLabelMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
    * A stub to allow clients to do synchronous rpc calls to service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions.
+   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static final class SessionServiceBlockingV2Stub
@@ -529,12 +700,48 @@ public final class SessionServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getDeleteExpiredSessionsMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * ErasureReceipt.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteUserResponse deleteUser(dev.threadkeep.v1.DeleteUserRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getDeleteUserMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+     * for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteAppResponse deleteApp(dev.threadkeep.v1.DeleteAppRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getDeleteAppMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteByLabelResponse deleteByLabel(dev.threadkeep.v1.DeleteByLabelRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getDeleteByLabelMethod(), getCallOptions(), request);
+    }
   }
 
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions.
+   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static final class SessionServiceBlockingStub
@@ -615,12 +822,48 @@ public final class SessionServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getDeleteExpiredSessionsMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * ErasureReceipt.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteUserResponse deleteUser(dev.threadkeep.v1.DeleteUserRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getDeleteUserMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+     * for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteAppResponse deleteApp(dev.threadkeep.v1.DeleteAppRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getDeleteAppMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteByLabelResponse deleteByLabel(dev.threadkeep.v1.DeleteByLabelRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getDeleteByLabelMethod(), getCallOptions(), request);
+    }
   }
 
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions.
+   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static final class SessionServiceFutureStub
@@ -707,6 +950,45 @@ public final class SessionServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getDeleteExpiredSessionsMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
+     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * ErasureReceipt.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteUserResponse> deleteUser(
+        dev.threadkeep.v1.DeleteUserRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getDeleteUserMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
+     * for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteAppResponse> deleteApp(
+        dev.threadkeep.v1.DeleteAppRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getDeleteAppMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteByLabelResponse> deleteByLabel(
+        dev.threadkeep.v1.DeleteByLabelRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getDeleteByLabelMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_CREATE_SESSION = 0;
@@ -715,6 +997,9 @@ public final class SessionServiceGrpc {
   private static final int METHODID_UPDATE_SESSION = 3;
   private static final int METHODID_DELETE_SESSION = 4;
   private static final int METHODID_DELETE_EXPIRED_SESSIONS = 5;
+  private static final int METHODID_DELETE_USER = 6;
+  private static final int METHODID_DELETE_APP = 7;
+  private static final int METHODID_DELETE_BY_LABEL = 8;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -756,6 +1041,18 @@ public final class SessionServiceGrpc {
         case METHODID_DELETE_EXPIRED_SESSIONS:
           serviceImpl.deleteExpiredSessions((dev.threadkeep.v1.DeleteExpiredSessionsRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteExpiredSessionsResponse>) responseObserver);
+          break;
+        case METHODID_DELETE_USER:
+          serviceImpl.deleteUser((dev.threadkeep.v1.DeleteUserRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteUserResponse>) responseObserver);
+          break;
+        case METHODID_DELETE_APP:
+          serviceImpl.deleteApp((dev.threadkeep.v1.DeleteAppRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteAppResponse>) responseObserver);
+          break;
+        case METHODID_DELETE_BY_LABEL:
+          serviceImpl.deleteByLabel((dev.threadkeep.v1.DeleteByLabelRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteByLabelResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -817,6 +1114,27 @@ public final class SessionServiceGrpc {
               dev.threadkeep.v1.DeleteExpiredSessionsRequest,
               dev.threadkeep.v1.DeleteExpiredSessionsResponse>(
                 service, METHODID_DELETE_EXPIRED_SESSIONS)))
+        .addMethod(
+          getDeleteUserMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.DeleteUserRequest,
+              dev.threadkeep.v1.DeleteUserResponse>(
+                service, METHODID_DELETE_USER)))
+        .addMethod(
+          getDeleteAppMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.DeleteAppRequest,
+              dev.threadkeep.v1.DeleteAppResponse>(
+                service, METHODID_DELETE_APP)))
+        .addMethod(
+          getDeleteByLabelMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.DeleteByLabelRequest,
+              dev.threadkeep.v1.DeleteByLabelResponse>(
+                service, METHODID_DELETE_BY_LABEL)))
         .build();
   }
 
@@ -871,6 +1189,9 @@ public final class SessionServiceGrpc {
               .addMethod(getUpdateSessionMethod())
               .addMethod(getDeleteSessionMethod())
               .addMethod(getDeleteExpiredSessionsMethod())
+              .addMethod(getDeleteUserMethod())
+              .addMethod(getDeleteAppMethod())
+              .addMethod(getDeleteByLabelMethod())
               .build();
         }
       }

@@ -106,6 +106,41 @@ public final class SessionServiceOuterClass {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_DeleteExpiredSessionsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_DeleteUserRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_DeleteUserRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_DeleteUserResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_DeleteUserResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_DeleteAppRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_DeleteAppRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_DeleteAppResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_DeleteAppResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_DeleteByLabelRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_DeleteByLabelRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_DeleteByLabelRequest_LabelsEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_DeleteByLabelRequest_LabelsEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_DeleteByLabelResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_DeleteByLabelResponse_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -119,79 +154,108 @@ public final class SessionServiceOuterClass {
       "hreadkeep.v1\032\036google/protobuf/duration.p" +
       "roto\032 google/protobuf/field_mask.proto\032\037" +
       "google/protobuf/timestamp.proto\032\032threadk" +
-      "eep/v1/access.proto\032\033threadkeep/v1/sessi" +
-      "on.proto\"\245\001\n\006Expiry\022-\n\003ttl\030\001 \001(\0132\031.googl" +
-      "e.protobuf.DurationH\000R\003ttl\022=\n\013expire_tim" +
-      "e\030\002 \001(\0132\032.google.protobuf.TimestampH\000R\ne" +
-      "xpireTime\022%\n\rnever_expires\030\003 \001(\010H\000R\014neve" +
-      "rExpiresB\006\n\004kind\"\256\003\n\024CreateSessionReques" +
-      "t\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessi" +
-      "onRefR\007session\022-\n\006expiry\030\002 \001(\0132\025.threadk" +
-      "eep.v1.ExpiryR\006expiry\022#\n\rmetadata_json\030\003" +
-      " \001(\tR\014metadataJson\022G\n\006labels\030\004 \003(\0132/.thr" +
-      "eadkeep.v1.CreateSessionRequest.LabelsEn" +
-      "tryR\006labels\022\'\n\017return_existing\030\005 \001(\010R\016re" +
-      "turnExisting\022#\n\rcontext_bytes\030\006 \001(\003R\014con" +
-      "textBytes\022;\n\013create_time\030\007 \001(\0132\032.google." +
-      "protobuf.TimestampR\ncreateTime\0329\n\013Labels" +
-      "Entry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005" +
-      "value:\0028\001\"c\n\025CreateSessionResponse\0220\n\007se" +
-      "ssion\030\001 \001(\0132\026.threadkeep.v1.SessionR\007ses" +
-      "sion\022\030\n\007created\030\002 \001(\010R\007created\"H\n\021GetSes" +
-      "sionRequest\0223\n\007session\030\001 \001(\0132\031.threadkee" +
-      "p.v1.SessionRefR\007session\"F\n\022GetSessionRe" +
-      "sponse\0220\n\007session\030\001 \001(\0132\026.threadkeep.v1." +
-      "SessionR\007session\"\214\002\n\023ListSessionsRequest" +
-      "\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 \001(\t" +
-      "R\006userId\022F\n\006labels\030\003 \003(\0132..threadkeep.v1" +
-      ".ListSessionsRequest.LabelsEntryR\006labels" +
-      "\022\033\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n\npage_to" +
-      "ken\030\005 \001(\tR\tpageToken\0329\n\013LabelsEntry\022\020\n\003k" +
-      "ey\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B" +
-      "\006\n\004_app\"r\n\024ListSessionsResponse\0222\n\010sessi" +
-      "ons\030\001 \003(\0132\026.threadkeep.v1.SessionR\010sessi" +
-      "ons\022&\n\017next_page_token\030\002 \001(\tR\rnextPageTo" +
-      "ken\"\205\003\n\024UpdateSessionRequest\0223\n\007session\030" +
-      "\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sessio" +
-      "n\022;\n\013update_mask\030\002 \001(\0132\032.google.protobuf" +
-      ".FieldMaskR\nupdateMask\022-\n\006expiry\030\003 \001(\0132\025" +
-      ".threadkeep.v1.ExpiryR\006expiry\022#\n\rmetadat" +
-      "a_json\030\004 \001(\tR\014metadataJson\022G\n\006labels\030\005 \003" +
-      "(\0132/.threadkeep.v1.UpdateSessionRequest." +
-      "LabelsEntryR\006labels\022#\n\rcontext_bytes\030\006 \001" +
-      "(\003R\014contextBytes\0329\n\013LabelsEntry\022\020\n\003key\030\001" +
-      " \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"I\n\025U" +
-      "pdateSessionResponse\0220\n\007session\030\001 \001(\0132\026." +
-      "threadkeep.v1.SessionR\007session\"K\n\024Delete" +
-      "SessionRequest\0223\n\007session\030\001 \001(\0132\031.thread" +
-      "keep.v1.SessionRefR\007session\"X\n\025DeleteSes" +
-      "sionResponse\022\030\n\007deleted\030\001 \001(\010R\007deleted\022%" +
-      "\n\016deleted_events\030\002 \001(\003R\rdeletedEvents\"\212\001" +
-      "\n\034DeleteExpiredSessionsRequest\0222\n\006before" +
-      "\030\001 \001(\0132\032.google.protobuf.TimestampR\006befo" +
-      "re\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001" +
-      "(\tR\006userIdB\006\n\004_app\"^\n\035DeleteExpiredSessi" +
-      "onsResponse\022)\n\020deleted_sessions\030\001 \001(\003R\017d" +
-      "eletedSessions\022\022\n\004more\030\002 \001(\010R\004more2\372\004\n\016S" +
-      "essionService\022c\n\rCreateSession\022#.threadk" +
-      "eep.v1.CreateSessionRequest\032$.threadkeep" +
-      ".v1.CreateSessionResponse\"\007\220\002\000\210\266\030\003\022Z\n\nGe" +
-      "tSession\022 .threadkeep.v1.GetSessionReque" +
-      "st\032!.threadkeep.v1.GetSessionResponse\"\007\220" +
-      "\002\001\210\266\030\002\022`\n\014ListSessions\022\".threadkeep.v1.L" +
-      "istSessionsRequest\032#.threadkeep.v1.ListS" +
-      "essionsResponse\"\007\220\002\001\210\266\030\002\022c\n\rUpdateSessio" +
-      "n\022#.threadkeep.v1.UpdateSessionRequest\032$" +
-      ".threadkeep.v1.UpdateSessionResponse\"\007\220\002" +
-      "\002\210\266\030\003\022c\n\rDeleteSession\022#.threadkeep.v1.D" +
-      "eleteSessionRequest\032$.threadkeep.v1.Dele" +
-      "teSessionResponse\"\007\220\002\002\210\266\030\005\022{\n\025DeleteExpi" +
-      "redSessions\022+.threadkeep.v1.DeleteExpire" +
-      "dSessionsRequest\032,.threadkeep.v1.DeleteE" +
-      "xpiredSessionsResponse\"\007\220\002\002\210\266\030\005BU\n\021dev.t" +
-      "hreadkeep.v1P\001Z>github.com/threadkeep/th" +
-      "readkeep-go/threadkeep/v1;threadkeepv1b\006" +
-      "proto3"
+      "eep/v1/access.proto\032\033threadkeep/v1/erasu" +
+      "re.proto\032\033threadkeep/v1/session.proto\"\245\001" +
+      "\n\006Expiry\022-\n\003ttl\030\001 \001(\0132\031.google.protobuf." +
+      "DurationH\000R\003ttl\022=\n\013expire_time\030\002 \001(\0132\032.g" +
+      "oogle.protobuf.TimestampH\000R\nexpireTime\022%" +
+      "\n\rnever_expires\030\003 \001(\010H\000R\014neverExpiresB\006\n" +
+      "\004kind\"\256\003\n\024CreateSessionRequest\0223\n\007sessio" +
+      "n\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sess" +
+      "ion\022-\n\006expiry\030\002 \001(\0132\025.threadkeep.v1.Expi" +
+      "ryR\006expiry\022#\n\rmetadata_json\030\003 \001(\tR\014metad" +
+      "ataJson\022G\n\006labels\030\004 \003(\0132/.threadkeep.v1." +
+      "CreateSessionRequest.LabelsEntryR\006labels" +
+      "\022\'\n\017return_existing\030\005 \001(\010R\016returnExistin" +
+      "g\022#\n\rcontext_bytes\030\006 \001(\003R\014contextBytes\022;" +
+      "\n\013create_time\030\007 \001(\0132\032.google.protobuf.Ti" +
+      "mestampR\ncreateTime\0329\n\013LabelsEntry\022\020\n\003ke" +
+      "y\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"c" +
+      "\n\025CreateSessionResponse\0220\n\007session\030\001 \001(\013" +
+      "2\026.threadkeep.v1.SessionR\007session\022\030\n\007cre" +
+      "ated\030\002 \001(\010R\007created\"H\n\021GetSessionRequest" +
+      "\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessio" +
+      "nRefR\007session\"F\n\022GetSessionResponse\0220\n\007s" +
+      "ession\030\001 \001(\0132\026.threadkeep.v1.SessionR\007se" +
+      "ssion\"\214\002\n\023ListSessionsRequest\022\025\n\003app\030\001 \001" +
+      "(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006userId\022F\n" +
+      "\006labels\030\003 \003(\0132..threadkeep.v1.ListSessio" +
+      "nsRequest.LabelsEntryR\006labels\022\033\n\tpage_si" +
+      "ze\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\tR\t" +
+      "pageToken\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003k" +
+      "ey\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006\n\004_app\"r\n\024" +
+      "ListSessionsResponse\0222\n\010sessions\030\001 \003(\0132\026" +
+      ".threadkeep.v1.SessionR\010sessions\022&\n\017next" +
+      "_page_token\030\002 \001(\tR\rnextPageToken\"\205\003\n\024Upd" +
+      "ateSessionRequest\0223\n\007session\030\001 \001(\0132\031.thr" +
+      "eadkeep.v1.SessionRefR\007session\022;\n\013update" +
+      "_mask\030\002 \001(\0132\032.google.protobuf.FieldMaskR" +
+      "\nupdateMask\022-\n\006expiry\030\003 \001(\0132\025.threadkeep" +
+      ".v1.ExpiryR\006expiry\022#\n\rmetadata_json\030\004 \001(" +
+      "\tR\014metadataJson\022G\n\006labels\030\005 \003(\0132/.thread" +
+      "keep.v1.UpdateSessionRequest.LabelsEntry" +
+      "R\006labels\022#\n\rcontext_bytes\030\006 \001(\003R\014context" +
+      "Bytes\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024" +
+      "\n\005value\030\002 \001(\tR\005value:\0028\001\"I\n\025UpdateSessio" +
+      "nResponse\0220\n\007session\030\001 \001(\0132\026.threadkeep." +
+      "v1.SessionR\007session\"r\n\024DeleteSessionRequ" +
+      "est\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Ses" +
+      "sionRefR\007session\022%\n\016purge_memories\030\002 \001(\010" +
+      "R\rpurgeMemories\"\203\001\n\025DeleteSessionRespons" +
+      "e\022\030\n\007deleted\030\001 \001(\010R\007deleted\022%\n\016deleted_e" +
+      "vents\030\002 \001(\003R\rdeletedEvents\022)\n\020deleted_me" +
+      "mories\030\003 \001(\003R\017deletedMemories\"\212\001\n\034Delete" +
+      "ExpiredSessionsRequest\0222\n\006before\030\001 \001(\0132\032" +
+      ".google.protobuf.TimestampR\006before\022\025\n\003ap" +
+      "p\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006user" +
+      "IdB\006\n\004_app\"^\n\035DeleteExpiredSessionsRespo" +
+      "nse\022)\n\020deleted_sessions\030\001 \001(\003R\017deletedSe" +
+      "ssions\022\022\n\004more\030\002 \001(\010R\004more\"j\n\021DeleteUser" +
+      "Request\022\027\n\007user_id\030\001 \001(\tR\006userId\022\025\n\003app\030" +
+      "\002 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id\030\003 \001(\tR\treq" +
+      "uestIdB\006\n\004_app\"a\n\022DeleteUserResponse\0227\n\007" +
+      "receipt\030\001 \001(\0132\035.threadkeep.v1.ErasureRec" +
+      "eiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004more\"P\n\020Del" +
+      "eteAppRequest\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\035\n\n" +
+      "request_id\030\002 \001(\tR\trequestIdB\006\n\004_app\"`\n\021D" +
+      "eleteAppResponse\0227\n\007receipt\030\001 \001(\0132\035.thre" +
+      "adkeep.v1.ErasureReceiptR\007receipt\022\022\n\004mor" +
+      "e\030\002 \001(\010R\004more\"\230\002\n\024DeleteByLabelRequest\022G" +
+      "\n\006labels\030\001 \003(\0132/.threadkeep.v1.DeleteByL" +
+      "abelRequest.LabelsEntryR\006labels\022\025\n\003app\030\002" +
+      " \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006userId\022" +
+      "%\n\016purge_memories\030\004 \001(\010R\rpurgeMemories\022\035" +
+      "\n\nrequest_id\030\005 \001(\tR\trequestId\0329\n\013LabelsE" +
+      "ntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005v" +
+      "alue:\0028\001B\006\n\004_app\"d\n\025DeleteByLabelRespons" +
+      "e\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v1.Erasu" +
+      "reReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004more2\224" +
+      "\007\n\016SessionService\022c\n\rCreateSession\022#.thr" +
+      "eadkeep.v1.CreateSessionRequest\032$.thread" +
+      "keep.v1.CreateSessionResponse\"\007\220\002\000\210\266\030\003\022Z" +
+      "\n\nGetSession\022 .threadkeep.v1.GetSessionR" +
+      "equest\032!.threadkeep.v1.GetSessionRespons" +
+      "e\"\007\220\002\001\210\266\030\002\022`\n\014ListSessions\022\".threadkeep." +
+      "v1.ListSessionsRequest\032#.threadkeep.v1.L" +
+      "istSessionsResponse\"\007\220\002\001\210\266\030\002\022c\n\rUpdateSe" +
+      "ssion\022#.threadkeep.v1.UpdateSessionReque" +
+      "st\032$.threadkeep.v1.UpdateSessionResponse" +
+      "\"\007\220\002\002\210\266\030\003\022c\n\rDeleteSession\022#.threadkeep." +
+      "v1.DeleteSessionRequest\032$.threadkeep.v1." +
+      "DeleteSessionResponse\"\007\220\002\002\210\266\030\005\022{\n\025Delete" +
+      "ExpiredSessions\022+.threadkeep.v1.DeleteEx" +
+      "piredSessionsRequest\032,.threadkeep.v1.Del" +
+      "eteExpiredSessionsResponse\"\007\220\002\002\210\266\030\005\022Z\n\nD" +
+      "eleteUser\022 .threadkeep.v1.DeleteUserRequ" +
+      "est\032!.threadkeep.v1.DeleteUserResponse\"\007" +
+      "\220\002\002\210\266\030\005\022W\n\tDeleteApp\022\037.threadkeep.v1.Del" +
+      "eteAppRequest\032 .threadkeep.v1.DeleteAppR" +
+      "esponse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteByLabel\022#.thre" +
+      "adkeep.v1.DeleteByLabelRequest\032$.threadk" +
+      "eep.v1.DeleteByLabelResponse\"\007\220\002\002\210\266\030\005BU\n" +
+      "\021dev.threadkeep.v1P\001Z>github.com/threadk" +
+      "eep/threadkeep-go/threadkeep/v1;threadke" +
+      "epv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -200,6 +264,7 @@ public final class SessionServiceOuterClass {
           com.google.protobuf.FieldMaskProto.getDescriptor(),
           com.google.protobuf.TimestampProto.getDescriptor(),
           dev.threadkeep.v1.Access.getDescriptor(),
+          dev.threadkeep.v1.Erasure.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
         });
     internal_static_threadkeep_v1_Expiry_descriptor =
@@ -279,13 +344,13 @@ public final class SessionServiceOuterClass {
     internal_static_threadkeep_v1_DeleteSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteSessionRequest_descriptor,
-        new java.lang.String[] { "Session", });
+        new java.lang.String[] { "Session", "PurgeMemories", });
     internal_static_threadkeep_v1_DeleteSessionResponse_descriptor =
       getDescriptor().getMessageTypes().get(10);
     internal_static_threadkeep_v1_DeleteSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteSessionResponse_descriptor,
-        new java.lang.String[] { "Deleted", "DeletedEvents", });
+        new java.lang.String[] { "Deleted", "DeletedEvents", "DeletedMemories", });
     internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_descriptor =
       getDescriptor().getMessageTypes().get(11);
     internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_fieldAccessorTable = new
@@ -298,11 +363,54 @@ public final class SessionServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteExpiredSessionsResponse_descriptor,
         new java.lang.String[] { "DeletedSessions", "More", });
+    internal_static_threadkeep_v1_DeleteUserRequest_descriptor =
+      getDescriptor().getMessageTypes().get(13);
+    internal_static_threadkeep_v1_DeleteUserRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_DeleteUserRequest_descriptor,
+        new java.lang.String[] { "UserId", "App", "RequestId", });
+    internal_static_threadkeep_v1_DeleteUserResponse_descriptor =
+      getDescriptor().getMessageTypes().get(14);
+    internal_static_threadkeep_v1_DeleteUserResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_DeleteUserResponse_descriptor,
+        new java.lang.String[] { "Receipt", "More", });
+    internal_static_threadkeep_v1_DeleteAppRequest_descriptor =
+      getDescriptor().getMessageTypes().get(15);
+    internal_static_threadkeep_v1_DeleteAppRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_DeleteAppRequest_descriptor,
+        new java.lang.String[] { "App", "RequestId", });
+    internal_static_threadkeep_v1_DeleteAppResponse_descriptor =
+      getDescriptor().getMessageTypes().get(16);
+    internal_static_threadkeep_v1_DeleteAppResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_DeleteAppResponse_descriptor,
+        new java.lang.String[] { "Receipt", "More", });
+    internal_static_threadkeep_v1_DeleteByLabelRequest_descriptor =
+      getDescriptor().getMessageTypes().get(17);
+    internal_static_threadkeep_v1_DeleteByLabelRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_DeleteByLabelRequest_descriptor,
+        new java.lang.String[] { "Labels", "App", "UserId", "PurgeMemories", "RequestId", });
+    internal_static_threadkeep_v1_DeleteByLabelRequest_LabelsEntry_descriptor =
+      internal_static_threadkeep_v1_DeleteByLabelRequest_descriptor.getNestedTypes().get(0);
+    internal_static_threadkeep_v1_DeleteByLabelRequest_LabelsEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_DeleteByLabelRequest_LabelsEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_threadkeep_v1_DeleteByLabelResponse_descriptor =
+      getDescriptor().getMessageTypes().get(18);
+    internal_static_threadkeep_v1_DeleteByLabelResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_DeleteByLabelResponse_descriptor,
+        new java.lang.String[] { "Receipt", "More", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.FieldMaskProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Access.getDescriptor();
+    dev.threadkeep.v1.Erasure.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
     com.google.protobuf.ExtensionRegistry registry =
         com.google.protobuf.ExtensionRegistry.newInstance();

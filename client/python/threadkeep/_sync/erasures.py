@@ -1,0 +1,90 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""Erasures: everything of a user, of an app, or with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from .._convert import encodable
+from ..v1 import session_service_pb2 as ss
+from ..v1.erasure_pb2 import ErasureReceipt
+from .connection import Connection
+
+Progress = Callable[[ErasureReceipt], None]
+
+
+class Erasures(Connection):
+    """Calls that erase. Each repeats its call until nothing is left, so `timeout` is that of one call, of about 10 seconds.
+
+    request_id: a repeated request with the same id and scope continues after a failure, and returns the same receipt for 30
+    days; without one, a repeated request erases again. Raises InvalidField for an id that another scope has used.
+    progress: called with the receipt so far, after each call.
+    """
+
+    def delete_user(
+        self,
+        user_id: str,
+        *,
+        app: str | None = None,
+        all_apps: bool = False,
+        request_id: str = "",
+        progress: Progress | None = None,
+        timeout: float | None = None,
+    ) -> ErasureReceipt:
+        """Delete everything of a user: sessions, memories, policies and, with all apps, consumers.
+
+        `app`: by default the client's; "" is what has no app. Without one, or with `all_apps`, all apps.
+        """
+        request = ss.DeleteUserRequest(
+            user_id=encodable(user_id, "user_id"), app=self._app(app, all_apps), request_id=encodable(request_id, "request_id")
+        )
+        stubs = self._stubs()
+        return _repeated(lambda: self._call(stubs.sessions.DeleteUser, request, timeout), progress)
+
+    def delete_app(
+        self, app: str, *, request_id: str = "", progress: Progress | None = None, timeout: float | None = None
+    ) -> ErasureReceipt:
+        """Delete everything of an app: the sessions and memories of all users, and policies. "" is what has no app."""
+        request = ss.DeleteAppRequest(app=encodable(app, "app"), request_id=encodable(request_id, "request_id"))
+        stubs = self._stubs()
+        return _repeated(lambda: self._call(stubs.sessions.DeleteApp, request, timeout), progress)
+
+    def delete_by_label(
+        self,
+        labels: Mapping[str, str],
+        *,
+        user_id: str | None = None,
+        app: str | None = None,
+        all_users: bool = False,
+        all_apps: bool = False,
+        purge_memories: bool = False,
+        request_id: str = "",
+        progress: Progress | None = None,
+        timeout: float | None = None,
+    ) -> ErasureReceipt:
+        """Delete the sessions that have all of these labels. The scope is that of `list_sessions`.
+
+        `purge_memories`: also the memories that came from them.
+        """
+        request = ss.DeleteByLabelRequest(
+            labels=labels,
+            user_id=self._user(user_id, all_users),
+            app=self._app(app, all_apps),
+            purge_memories=purge_memories,
+            request_id=encodable(request_id, "request_id"),
+        )
+        stubs = self._stubs()
+        return _repeated(lambda: self._call(stubs.sessions.DeleteByLabel, request, timeout), progress)
+
+
+_Response = ss.DeleteUserResponse | ss.DeleteAppResponse | ss.DeleteByLabelResponse
+
+
+def _repeated(call: Callable[[], _Response], progress: Progress | None) -> ErasureReceipt:
+    more = True
+    while more:
+        response = call()
+        more = response.more
+        if progress is not None:
+            progress(response.receipt)
+    return response.receipt

@@ -1,0 +1,122 @@
+"""Erasures: everything of a user, of an app, or with labels, with a receipt; and a session with its memories."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Protocol
+
+from ..domain.erasure import Erased, Erasure, ErasureScope
+from ..domain.errors import InvalidField, PermissionDenied, SessionNotFound
+from ..domain.memories import Forget, MemoryScope
+from ..domain.model import SECOND_NS, Caller, SessionRef
+from ..store.contract.erasure import ErasureStore
+from ..store.contract.memories import MemoriesStore
+from ..store.contract.sessions import SessionStore
+from .access import own_ref, own_user
+
+_CALL_S = 10.0
+"""Below the deadlines of clients, so that a long erasure is a series of calls that succeed."""
+
+
+class Signer(Protocol):
+    """Signs receipts. `key_id` identifies the key."""
+
+    key_id: str
+
+    def sign(self, data: bytes, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an erasure has erased. `statement`: what the signature covers; empty, like the signature, if more is left."""
+
+    request_id: str
+    erased: Erased
+    statement: str = ""
+    signature: bytes = b""
+    key_id: str = ""
+
+
+class ErasureServiceStore(ErasureStore, MemoriesStore, SessionStore, Protocol):
+    """The part of the store that erasures use."""
+
+
+class ErasureService:
+    """Use cases of erasure. `clock` gives nanoseconds; `signer`: None leaves receipts unsigned."""
+
+    def __init__(
+        self, store: ErasureServiceStore, store_id: str, clock: Callable[[], int], signer: Signer | None = None
+    ) -> None:
+        self._store = store
+        self._store_id = store_id
+        self._clock = clock
+        self._signer = signer
+
+    async def user(self, caller: Caller, user_id: str, app: str | None, request_id: str) -> Receipt:
+        """Erases everything of a user, of one app or of all. Raises InvalidField, PermissionDenied."""
+        own = own_user(caller, user_id, "user_id")
+        if not own:
+            raise InvalidField("user_id", "is required")
+        return await self._erase(caller, ErasureScope(own, app, memories=True), request_id)
+
+    async def app(self, caller: Caller, app: str, request_id: str) -> Receipt:
+        """Erases everything of an app. Raises PermissionDenied for a caller that is bound to a user."""
+        if caller.user_id is not None:
+            raise PermissionDenied("app", "delete by user")
+        return await self._erase(caller, ErasureScope(app=app, memories=True), request_id)
+
+    async def labeled(self, caller: Caller, scope: ErasureScope, request_id: str) -> Receipt:
+        """Erases the sessions with labels. Raises InvalidField, PermissionDenied."""
+        if not scope.labels:
+            raise InvalidField("labels", "is required: name at least one label")
+        own = own_user(caller, scope.user_id, "user_id")
+        return await self._erase(caller, replace(scope, user_id=own or None), request_id)
+
+    async def session(self, caller: Caller, ref: SessionRef) -> tuple[int | None, int]:
+        """Deletes a session and the memories that came from it, also if the session is gone. Returns the number of its events,
+        None if it did not exist, and that of the memories."""
+        ref = own_ref(caller, ref)
+        try:
+            ref = (await self._store.get_session(caller.tenant, ref)).ref
+        except SessionNotFound:
+            if not ref.user_id:
+                raise InvalidField("session.user_id", "is required to find the memories of a session that is gone") from None
+        # First, because a repeated call then still finds the session, and because deleted entries are not ingested again.
+        of_session = Forget(session_id=ref.session_id)
+        gone = await self._store.forget(caller.tenant, MemoryScope(ref.app, ref.user_id), of_session, self._clock())
+        return await self._store.delete_session(caller.tenant, ref), gone.deleted
+
+    async def _erase(self, caller: Caller, scope: ErasureScope, request_id: str) -> Receipt:
+        wanted = Erasure(caller.tenant, request_id, scope, self._clock())
+        erased = await self._store.erase(wanted, _CALL_S)
+        if erased.finish_time is None:
+            return Receipt(request_id, erased)
+        statement = self._statement(scope, request_id, erased)
+        if self._signer is None:
+            return Receipt(request_id, erased, statement)
+        return Receipt(request_id, erased, statement, self._signer.sign(statement.encode()), self._signer.key_id)
+
+    def _statement(self, scope: ErasureScope, request_id: str, erased: Erased) -> str:
+        facts = {
+            "store_id": self._store_id,
+            "request_id": request_id,
+            "scope": {"user_id": scope.user_id, "app": scope.app, "labels": dict(scope.labels), "memories": scope.memories},
+            "start_time": _shown(erased.start_time),
+            "finish_time": _shown(erased.finish_time or 0),
+            "deleted_sessions": erased.sessions,
+            "deleted_events": erased.events,
+            "deleted_memories": erased.memories,
+            "deleted_embeddings": erased.embeddings,
+            "deleted_consumers": erased.consumers,
+            "ids_digest": erased.ids_digest,
+        }
+        return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _shown(time: int) -> str:
+    """Returns a time in RFC 3339, with nanoseconds."""
+    seconds, fraction = divmod(time, SECOND_NS)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction:09}Z"

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from threadkeep.v1 import session_service_pb2 as ss
+
+from .fake import FakeServer
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "rpc", "response"),
+    [
+        ("delete_user", ("ann",), "DeleteUser", ss.DeleteUserResponse),
+        ("delete_app", ("shop",), "DeleteApp", ss.DeleteAppResponse),
+        ("delete_by_label", ({"k": "v"},), "DeleteByLabel", ss.DeleteByLabelResponse),
+    ],
+)
+async def test_an_erasure_is_repeated_until_nothing_is_left(
+    client: Any, fake: FakeServer, method: str, arguments: tuple[Any, ...], rpc: str, response: Any
+) -> None:
+    counts = (20, 40, 45)
+    fake.answers[rpc] = [response(receipt={"deleted_sessions": count}, more=count < 45) for count in counts]
+    seen: list[int] = []
+    receipt = await getattr(client, method)(
+        *arguments, request_id="r1", progress=lambda each: seen.append(each.deleted_sessions)
+    )
+    assert (receipt.deleted_sessions, tuple(seen)) == (45, counts)
+    assert [request.request_id for request in fake.requests(rpc)] == ["r1"] * 3
