@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from threadkeep.v1 import event_service_pb2
+from threadkeep.v1 import event_service_pb2, session_service_pb2
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.transport.wire.json_codec import from_json
 
@@ -77,3 +77,10 @@ def test_the_field_of_a_long_wrong_value_is_reported() -> None:
     wrong = 'has no field named "' * 5_000
     error = refused(json.dumps({"events": [{}, {"message": {"role": wrong}}]}))
     assert error.metadata["field"] == "events[1].message.role"
+
+
+@pytest.mark.parametrize("labels", [r'"\ud800"', r'{"k": ["\ud800"]}', r'{"\ud800": 1}', r'{"\ud800": 1, "\ud800": 2}'])
+def test_an_error_that_shows_half_of_a_surrogate_pair_can_be_encoded(labels: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        from_json(b'{"labels": %s}' % labels.encode(), session_service_pb2.ListSessionsRequest)
+    assert all(value.encode() for value in caught.value.metadata.values())

@@ -148,4 +148,9 @@ def _names_of(enum: str) -> str:
 
 
 def _named(field: str, problem: str) -> InvalidField:
-    return InvalidField(field[:_LONGEST_PROBLEM], problem[:_LONGEST_PROBLEM])
+    return InvalidField(_shown(field), _shown(problem))
+
+
+def _shown(text: str) -> str:
+    """Returns the beginning of a text, with lone surrogates of the input as escapes: a response cannot represent them."""
+    return text[:_LONGEST_PROBLEM].encode(errors="backslashreplace").decode()
