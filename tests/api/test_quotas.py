@@ -13,8 +13,10 @@ from threadkeep.v1 import session_pb2
 from .bad_input.requests import refusal_of
 from .bad_input.streams import Streams, streams_on
 
-NAMES = ("alice", "bob", "carol", "dave", "small")
-TOKENS = {f"token-of-caller-{name}": {"tenant": name if name == "small" else "acme", "user_id": name} for name in NAMES}
+NAMES = ("alice", "bob", "carol", "dave", "small", "tiny")
+TOKENS = {
+    f"token-of-caller-{name}": {"tenant": name if name in {"small", "tiny"} else "acme", "user_id": name} for name in NAMES
+}
 RATE = 4096
 LARGE = user("x" * (RATE + RATE // 2))
 """A bucket, which holds twice the rate, has room for one of these."""
@@ -74,6 +76,18 @@ def test_a_tenant_above_its_quota_stores_no_more(wire: Streams) -> None:
     refused = refusal_of(raised.value)
     assert (refused.reason, refused.metadata) == ("QUOTA_EXCEEDED", {"quota": "sessions_per_tenant", "limit": "6"})
     wire.call("CreateSession", session=ref("alice", "other"), token=token("alice"))
+
+
+def test_sessions_that_appends_create_count_and_those_that_exist_are_appended_to(wire: Streams) -> None:
+    def append(*names: str) -> None:
+        for name in names:
+            wire.call("AppendEvents", session=ref("tiny", name), events=[user("x")], create_if_missing={}, token=token("tiny"))
+
+    with pytest.raises(grpc.RpcError) as raised:
+        append(*(f"s{number}" for number in range(12)))
+    refused = refusal_of(raised.value)
+    assert (refused.reason, refused.metadata) == ("QUOTA_EXCEEDED", {"quota": "sessions_per_tenant", "limit": "6"})
+    append("s", "s0")
 
 
 def _create(wire: Streams, count: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..domain.context import ContextSpec
-from ..domain.errors import BatchTooLarge, InvalidField
+from ..domain.errors import BatchTooLarge, InvalidField, QuotaExceeded, SessionNotFound
 from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
 from ..domain.validation import Limits
 from ..store.contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery, EventStore
@@ -48,8 +48,6 @@ class EventService:
         """Validates the request at once; returns an awaitable of the store's result."""
         ref = own_ref(caller, append.ref)
         self._check_batch(append.drafts)
-        if self._quota is not None:
-            self._quota.admit(caller.tenant, events=len(append.drafts))
         request = AppendRequest(
             tenant=caller.tenant,
             ref=ref,
@@ -60,7 +58,28 @@ class EventService:
             ignore_existing=append.ignore_existing,
             create=self._session_to_create(ref, append.create),
         )
-        return self._store.append(request)
+        if self._quota is None:
+            return self._store.append(request)
+        self._quota.admit(caller.tenant, events=len(append.drafts))
+        return self._store.append(request) if request.create is None else self._creating(request, self._quota)
+
+    def _creating(self, request: AppendRequest, quota: StorageQuota) -> Awaitable[Appended]:
+        """Appends, and counts the session if that creates one. Beyond the quota only existing sessions are appended to."""
+        try:
+            quota.admit(request.tenant, sessions=1)
+        except QuotaExceeded as error:
+            return _unless_missing(self._store.append(replace(request, create=None)), error)
+        return self._counted(self._store.append(request), request.tenant, quota)
+
+    async def _counted(self, appending: Awaitable[Appended], tenant: str, quota: StorageQuota) -> Appended:
+        created = False
+        try:
+            result = await appending
+            created = result.session_created
+        finally:
+            if not created:
+                quota.give_back(tenant, sessions=1)
+        return result
 
     def _session_to_create(self, ref: SessionRef, draft: SessionDraft | None) -> NewSession | None:
         return None if draft is None else self._sessions.new_session(ref, draft, within="create_if_missing.")
@@ -98,3 +117,11 @@ class EventService:
         """Returns the context. The maximum size of a response limits it like the sizes of the spec."""
         spec = replace(spec, max_size=self._limits.max_response_bytes)
         return await self._store.get_context(caller.tenant, own_ref(caller, ref), spec, self._limits.context_bytes)
+
+
+async def _unless_missing(appending: Awaitable[Appended], error: QuotaExceeded) -> Appended:
+    """Raises the error if there is no such session."""
+    try:
+        return await appending
+    except SessionNotFound:
+        raise error from None

@@ -56,6 +56,11 @@ class StorageQuota:
         stored.sessions += sessions
         stored.events += events
 
+    def give_back(self, tenant: str, *, sessions: int) -> None:
+        """Takes back what was admitted and not stored."""
+        if (stored := self._stored.get(tenant)) is not None:
+            stored.sessions -= sessions
+
     async def run(self) -> None:
         """Counts until canceled."""
         while True:
