@@ -18,6 +18,7 @@ from ..asgi import Receive, Scope, Send
 from ..audit.peer import PEER
 from ..auth import Authenticator
 from ..connections import DEFAULT_LIMITS, ConnectionLimits
+from ..decoding import DECODER
 from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
 from .frames import ENCODINGS, UNIMPLEMENTED, Disconnected, Messages, StatusError, framed
@@ -223,13 +224,13 @@ class _Response:
 
 
 async def _unary(method: Method, caller: Caller, messages: Messages, response: _Response, guard: _Guard) -> None:
-    request = method.parse(await messages.only())
+    request = await DECODER.proto(method, await messages.only())
     guard.request_ended = True
     await response.last(await method.call(request, caller))
 
 
 async def _server_stream(method: Method, caller: Caller, messages: Messages, response: _Response, guard: _Guard) -> None:
-    request = method.parse(await messages.only())
+    request = await DECODER.proto(method, await messages.only())
     guard.request_ended = True
     await _respond(method.call(request, caller), response)
 
@@ -237,7 +238,7 @@ async def _server_stream(method: Method, caller: Caller, messages: Messages, res
 async def _bidirectional(method: Method, caller: Caller, messages: Messages, response: _Response, guard: _Guard) -> None:
     async def requests() -> AsyncIterator[Message]:
         async for message in messages:
-            yield method.parse(message)
+            yield await DECODER.proto(method, message)
         guard.request_ended = True
 
     await _respond(method.call(requests(), caller), response)

@@ -23,6 +23,7 @@ from ...service.call_limit import UNLIMITED, CallLimit
 from ..audit.peer import PEER
 from ..auth import Authenticator
 from ..connections import DEFAULT_LIMITS, ConnectionLimits
+from ..decoding import DECODER
 from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
 from .credentials import certificate_names
@@ -69,7 +70,7 @@ class _Boundary:
             try:
                 with self._calls:
                     caller = await self.admit(method.role, method.path, context)
-                    response: Message | bytes = await method.call(method.parse(raw), caller)
+                    response: Message | bytes = await method.call(await DECODER.proto(method, raw), caller)
             except Exception as exc:
                 status = _reported(exc)
             else:
@@ -81,7 +82,7 @@ class _Boundary:
 
     def _server_stream(self, method: Method) -> Callable[[bytes, Context], Awaitable[None]]:
         async def server_stream(raw: bytes, context: Context) -> None:
-            status = await self._respond(method, partial(method.parse, raw), context)
+            status = await self._respond(method, partial(DECODER.proto, method, raw), context)
             if status is not None:
                 del raw  # the exception of the end keeps this frame until the garbage collector runs
                 await _abort(context, status)
@@ -90,19 +91,24 @@ class _Boundary:
 
     def _bidirectional(self, method: Method) -> Callable[[AsyncIterator[bytes], Context], Awaitable[None]]:
         async def bidirectional(raws: AsyncIterator[bytes], context: Context) -> None:
-            status = await self._respond(method, lambda: (method.parse(raw) async for raw in raws), context)
+            async def requests() -> AsyncIterator[Message]:
+                return (await DECODER.proto(method, raw) async for raw in raws)
+
+            status = await self._respond(method, requests, context)
             if status is not None:
                 await _abort(context, status)
 
         return bidirectional
 
-    async def _respond(self, method: Method, request: Callable[[], Any], context: Context) -> status_pb2.Status | None:
+    async def _respond(
+        self, method: Method, request: Callable[[], Awaitable[Any]], context: Context
+    ) -> status_pb2.Status | None:
         """Writes the responses; returns the status of a call that failed. grpc would accept a generator, but does not close it
         when the client disconnects."""
         try:
             with self._calls if method.counted else nullcontext():
                 caller = await self.admit(method.role, method.path, context)
-                async with aclosing(method.call(request(), caller)) as responses:
+                async with aclosing(method.call(await request(), caller)) as responses:
                     async for response in responses:
                         await _write(context, response)
         except Exception as exc:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -31,12 +30,10 @@ from ...domain.model import Caller
 from ...service.call_limit import CallLimit
 from ..asgi import ASGIApp, Receive, Scope, Send
 from ..auth import Authenticator
+from ..decoding import DECODER
 from ..errors import as_domain_error, release, status_of
 from ..rpc import Method, Service, encode, most_decompressed, too_large
 from ..wire.json_codec import to_json
-
-# JSON of up to this size is decoded on the event loop; that takes 15 ms at worst.
-_ON_LOOP_BYTES = 8 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +54,10 @@ class _Request:
         self._data = bytes(data)
         self._is_json = is_json
 
-    async def message(self, method: Method, decoder: Executor) -> Message:
-        """Decodes once. Large JSON is decoded in a thread, because it takes long. Raises InvalidField."""
+    async def message(self, method: Method) -> Message:
+        """Decodes once. Raises InvalidField, RateLimited."""
         data, self._data = self._data, b""
-        if not self._is_json:
-            return method.parse(data)
-        if len(data) <= _ON_LOOP_BYTES:
-            return method.parse_json(data)
-        return await asyncio.get_running_loop().run_in_executor(decoder, method.parse_json, data)
+        return await (DECODER.json if self._is_json else DECODER.proto)(method, data)
 
 
 class _ProtoCodec(Codec[_Response, _Request]):
@@ -124,14 +117,13 @@ def _connect_error(error: ThreadkeepError) -> ConnectError:
 class _Calls:
     """Interceptor of every call: authenticates and counts it before the request is read, and converts errors as over gRPC.
 
-    `most_bytes`: size of the largest request. `decoder` decodes large JSON.
+    `most_bytes`: size of the largest request.
     """
 
-    def __init__(self, authenticator: Authenticator, limit: CallLimit, most_bytes: int, decoder: Executor) -> None:
+    def __init__(self, authenticator: Authenticator, limit: CallLimit, most_bytes: int) -> None:
         self._authenticator = authenticator
         self._limit = limit
         self._most_bytes = most_bytes
-        self._decoder = decoder
         self._roles: dict[tuple[str, str], str] = {}
         self._callers: WeakKeyDictionary[RequestContext[Any, Any], Caller] = WeakKeyDictionary()
 
@@ -179,15 +171,15 @@ class _Calls:
         )
 
         async def unary(request: _Request, ctx: RequestContext[Any, Any]) -> _Response:
-            message = await request.message(method, self._decoder)
+            message = await request.message(method)
             return _Response(await method.call(message, self._callers[ctx]), method.response_type)
 
         # `request` is one message or a stream of messages, as the method requires.
         async def stream(request: Any, ctx: RequestContext[Any, Any]) -> AsyncIterator[_Response]:
             if method.client_streaming:
-                messages: Any = _messages(request, method, self._decoder)
+                messages: Any = _messages(request, method)
             else:
-                messages = await request.message(method, self._decoder)
+                messages = await request.message(method)
             async with aclosing(method.call(messages, self._callers[ctx])) as responses:
                 async for response in responses:
                     yield _Response(response, method.response_type)
@@ -199,9 +191,9 @@ class _Calls:
         return Endpoint.server_stream(info, stream) if method.server_streaming else Endpoint.unary(info, unary)
 
 
-async def _messages(requests: AsyncIterator[_Request], method: Method, decoder: Executor) -> AsyncIterator[Message]:
+async def _messages(requests: AsyncIterator[_Request], method: Method) -> AsyncIterator[Message]:
     async for request in requests:
-        yield await request.message(method, decoder)
+        yield await request.message(method)
 
 
 def _is_counted(ctx: RequestContext[Any, Any]) -> bool:
@@ -224,11 +216,9 @@ def connect_app(services: Sequence[Service], authenticator: Authenticator, *, ma
     """Returns an app that serves the RPCs as JSON, Connect and gRPC-Web. Rejects requests of more than `max_bytes`, and smaller
     ones as Method.most_bytes says."""
     methods = [method for service in services for method in service.methods()]
-    # One thread: however many callers send large JSON, the event loop competes with one of them.
-    decoder = ThreadPoolExecutor(1, "decoder")
     apps: dict[int, ASGIApp] = {}
     for most in {method.most_bytes(max_bytes) for method in methods}:
-        interceptor = _Calls(authenticator, calls, most, decoder)
+        interceptor = _Calls(authenticator, calls, most)
         endpoints = {method.path: interceptor.endpoint(method) for method in methods if method.most_bytes(max_bytes) == most}
         apps[most] = _Application(
             service=endpoints,
