@@ -60,7 +60,7 @@ class Driver:
 
     async def do_create(self, job: Job) -> None:
         """Makes the sessions."""
-        call = loads.unary(self._channel(job), payloads.CREATE)
+        call = loads.unary(self._channel(job), payloads.CREATE, [job.get("token", "")])
         for first in range(0, len(job["sessions"]), _CREATE_TOGETHER):
             names = job["sessions"][first : first + _CREATE_TOGETHER]
             await asyncio.gather(*(call(payloads.create(name), timeout=60) for name in names))
@@ -73,9 +73,8 @@ class Driver:
     async def do_append(self, job: Job) -> dict[str, Any]:
         """Unary appends, every worker to its own sessions in turn."""
         templates = [payloads.append_template(name, job["batch"]) for name in job["sessions"]]
-        return await loads.closed_loop(
-            loads.unary(self._channel(job), payloads.APPEND), job, _in_turn([t.fill for t in templates])
-        )
+        call = loads.unary(self._channel(job), payloads.APPEND, payloads.tokens(job))
+        return await loads.closed_loop(call, job, _in_turn([t.fill for t in templates]))
 
     async def do_echo(self, job: Job) -> dict[str, Any]:
         """The same requests as `append`, sent to the echo."""

@@ -1,8 +1,9 @@
 """How load is made: closed loops of unary calls, windowed streams, bulk loading and reading."""
 
 import asyncio
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import grpc
@@ -26,9 +27,13 @@ def connect(target: str) -> grpc.aio.Channel:
     return grpc.aio.insecure_channel(target, options=OPTIONS)
 
 
-def unary(channel: grpc.aio.Channel, method: str) -> Unary:
-    """A call that takes and gives bytes."""
-    return cast("Unary", channel.unary_unary(method))
+def unary(channel: grpc.aio.Channel, method: str, tokens: Sequence[str] = ()) -> Unary:
+    """A call that takes and gives bytes, with these tokens in turn."""
+    call = cast("Unary", channel.unary_unary(method))
+    if not any(tokens):
+        return call
+    metadata = itertools.cycle([(("authorization", f"Bearer {token}"),) for token in tokens])
+    return lambda request, **options: call(request, metadata=next(metadata), **options)
 
 
 def streamed(channel: grpc.aio.Channel, method: str, request: bytes) -> Any:

@@ -2,10 +2,13 @@
 
 import functools
 import itertools
+import json
 import random
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from threadkeep.v1 import (
     event_pb2,
@@ -192,3 +195,9 @@ def load(name: str, user: str, first: int, count: int, per_user: int, *, size: i
         numbers = range(start, min(start + batch, count))
         events = [event(number, size, source, f"{name}-{number:010d}", planted.get(first + number, "")) for number in numbers]
         yield event_service_pb2.AppendEventsRequest(session=session(name, user), events=events).SerializeToString()
+
+
+def tokens(job: dict[str, Any]) -> list[str]:
+    """The tokens of the file that a job names; none without a file."""
+    found: list[str] = json.loads(Path(job["tokens"]).read_text()) if "tokens" in job else []
+    return found

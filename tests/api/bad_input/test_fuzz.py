@@ -10,7 +10,10 @@ import logging
 import os
 import re
 import socket
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
@@ -25,7 +28,8 @@ from .noise import METHODS, Noise, path_of
 
 TOKENS = {"token-of-alice-at-acme": {"tenant": "acme", "user_id": "u"}, "token-of-anyone-at-acme": {"tenant": "acme"}}
 SENT = ["", "Bearer no", *(f"Bearer {token}" for token in TOKENS)]
-COUNT = size(50_000, 400)
+LONG = 50_000
+COUNT = size(LONG, 400)
 """Of requests over each protocol."""
 SEED = int(os.environ.get("THREADKEEP_SEED") or 1)
 FAULTS = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DATA_LOSS}
@@ -40,11 +44,42 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield opened
 
 
+@contextlib.contextmanager
+def appending(port: int) -> Iterator[list[float]]:
+    """Appends as another caller, and returns how long each append took, in seconds."""
+    times, ended = [0.0], threading.Event()
+
+    def append() -> None:
+        with Client(f"127.0.0.1:{port}", token="token-of-anyone-at-acme", user_id="pulse") as client:
+            while not ended.wait(0.05):
+                began = time.monotonic()
+                client.append("s", user("still here"), create=True)
+                times.append(time.monotonic() - began)
+
+    with ThreadPoolExecutor(1) as pool:
+        running_appends = pool.submit(append)
+        try:
+            yield times
+        finally:
+            ended.set()
+            running_appends.result()
+
+
+def resident() -> int:
+    """Returns the resident memory of this process, in bytes; the server runs in it."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 @pytest.fixture(autouse=True)
 def no_fault(server: Running, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Afterwards the server answers, and has logged no error."""
-    with caplog.at_level(logging.ERROR):
+    """Afterwards the server answers, has logged no error, has held up no other caller and has not grown. The last two are
+    checked in the long form only, on a quiet machine."""
+    before = resident()
+    with caplog.at_level(logging.ERROR), appending(server.grpc_port) as slowest:
         yield
+    if COUNT == LONG:
+        assert max(slowest) < 1, "another caller waited for more than a second"
+        assert resident() - before < 100 << 20
     assert not [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR or each.exc_info]
     with Client(f"127.0.0.1:{server.grpc_port}", token="token-of-anyone-at-acme", user_id="after") as client:
         assert client.append("s", user("still here"), create=True).events[0].seq >= 1

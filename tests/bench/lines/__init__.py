@@ -2,6 +2,7 @@
 
 from tests.bench.lines import (
     appends,
+    auth,
     chat,
     flat,
     fronts,
@@ -37,6 +38,8 @@ MEASUREMENTS: dict[str, Measurement] = {
     "context": Measurement("contexts of 50 events in short and long sessions", windows.context),
     "compaction": Measurement("compacting 1,000 events of short and long logs", windows.compaction),
     "neighbors": Measurement("appends while another session is compacted, deleted or searched", neighbors.neighbors),
+    "abusers": Measurement("appends while another caller sends requests that cost the server much", neighbors.abusers),
+    "auth": Measurement("unary appends with credentials, compared with those without", auth.auth),
     "trigger": Measurement("unary appends while a policy is looked at", windows.trigger),
     "summarising": Measurement("appends while a model takes 5 s to summarize their session", windows.summarizing),
     "fanout": Measurement(
