@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.support.memories import candidates, memory, remember
 from tests.support.sessions import TENANT, append, ref, search, session_with
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.scopes import EventScope
+from threadkeep_server.store.contract.events import EventQuery
 from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.memories.store import SqlMemories
@@ -70,6 +72,25 @@ async def test_pages_of_a_literal_search_continue_where_the_budget_ended(store: 
     assert [text for some in said for text in some] == [f"needle {n}" for n in range(1, 5)]
     assert flags == [True] * (len(flags) - 1) + [False]
     assert [] in said
+
+
+@pytest.mark.parametrize("descending", [False, True])
+async def test_pages_of_a_list_with_a_keyword_continue_where_the_budget_ended(store: SqlStore, descending: bool) -> None:
+    query = EventQuery(EventFilter(keyword="needle"), descending=descending)
+    pages: list[list[str]] = []
+    cursor = None
+    while cursor is not None or not pages:
+        page = await store.list_events(TENANT, ref(), replace(query, cursor=cursor))
+        pages.append(texts(page.events))
+        cursor = page.cursor
+    assert [text for some in pages for text in some] == [f"needle {n}" for n in range(1, 5)][:: -1 if descending else 1]
+    assert len(pages) > len(TAIL)
+    assert [] in pages
+
+
+async def test_a_window_of_a_list_with_a_keyword_is_whole(store: SqlStore) -> None:
+    page = await store.list_events(TENANT, ref(), EventQuery(EventFilter(keyword="needle", last_n=2)))
+    assert (texts(page.events), page.cursor) == (["needle 3", "needle 4"], None)
 
 
 @pytest.mark.parametrize("scope", SCOPES)

@@ -3554,7 +3554,8 @@ pub struct ListEventsRequest {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListEventsResponse {
     /// Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-    /// to the rest, including the rest of a last_n or a numbered page.
+    /// to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+    /// ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
     #[prost(message, repeated, tag = "1")]
     pub events: ::prost::alloc::vec::Vec<SessionEvent>,
     /// Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.

@@ -14,7 +14,7 @@ from ....domain.errors import EventNotFound
 from ....domain.filters import EventFilter
 from ....domain.model import SessionRef, StoredEvent
 from ...contract.events import Cursor, EventPage, EventQuery
-from ..scan_budget import ScanBudget
+from ..scan_budget import ScanBudget, ScanLimits
 from ..schema.tables import events, sessions
 from .conditions import session_conditions
 from .rows import find_head, require
@@ -35,12 +35,15 @@ def get_event(scanner: Scanner, tenant: str, ref: SessionRef, event_id: str) -> 
     return event
 
 
-def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
+def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuery, limits: ScanLimits) -> EventPage:
     # The session is read before its events: expecting a version older than the events is safe, a newer one is not.
     session = find_head(scanner.connection, scanner.statements, tenant, ref)
     if session is None:
         return EventPage([])
-    page = SessionLog(scanner, session.id, query.filter).page(query)
+    wanted = query.filter
+    # A window has no place at which it could continue before it is known.
+    budget = ScanBudget(limits) if wanted.terms and (query.cursor is not None or not wanted.has_window) else None
+    page = SessionLog(scanner, session.id, wanted, budget).page(query)
     return EventPage(page.events, page.cursor, session.log_version, session.last_seq)
 
 

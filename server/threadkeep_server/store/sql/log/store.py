@@ -14,6 +14,7 @@ from ...contract.events import Appended, AppendRequest, ContextPage, EventPage, 
 from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ...notifier import CommitNotifier
 from ..engine.base import Capability, SessionName
+from ..scan_budget import ScanLimits
 from ..schema.tables import sessions
 from . import context_queries, list_queries, session_queries
 from .append_function import AppendFunction
@@ -168,10 +169,11 @@ class SqlSessions:
 
 
 class SqlEvents:
-    """EventStore on a database."""
+    """EventStore on a database. `limits`: what one list with terms reads of events that are not indexed."""
 
-    def __init__(self, units: UnitRunner, writes: GroupedWrites, commits: CommitNotifier) -> None:
+    def __init__(self, units: UnitRunner, writes: GroupedWrites, commits: CommitNotifier, limits: ScanLimits) -> None:
         self._units = units
+        self._limits = limits
         self.append = writes.append
         self.on_append = commits.subscribe_appends
 
@@ -181,7 +183,7 @@ class SqlEvents:
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
         streams = bool(query.filter.terms)
         short = not streams and list_queries.most_rows(query) <= FEW_ROWS
-        unit = partial(list_queries.list_events, tenant=tenant, ref=ref, query=query)
+        unit = partial(list_queries.list_events, tenant=tenant, ref=ref, query=query, limits=self._limits)
         return await self._units.of(tenant).scan(unit, snapshot=streams, short=short)
 
     async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:

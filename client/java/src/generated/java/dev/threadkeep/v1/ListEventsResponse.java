@@ -55,7 +55,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -67,7 +68,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -80,7 +82,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -92,7 +95,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -104,7 +108,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -625,7 +630,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -640,7 +646,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -655,7 +662,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -670,7 +678,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -692,7 +701,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -711,7 +721,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -732,7 +743,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -754,7 +766,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -773,7 +786,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -792,7 +806,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -812,7 +827,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -830,7 +846,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -848,7 +865,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -860,7 +878,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -875,7 +894,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -891,7 +911,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -903,7 +924,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -916,7 +938,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page.
+     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>

@@ -13,7 +13,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -23,7 +24,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -32,7 +34,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -41,7 +44,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
@@ -51,7 +55,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page.
+   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.SessionEvent events = 1 [json_name = "events"];</code>
