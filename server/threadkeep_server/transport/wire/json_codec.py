@@ -29,6 +29,21 @@ _ENUM = re.compile(r"Invalid enum value (.*) for enum type ([\w.]+)", re.DOTALL)
 _ONEOF = re.compile(r'should not have multiple "(\w+)" oneof fields')
 
 
+class _UnpairedSurrogates:
+    """In place of the parser's regular expression, which holds the interpreter for a second where a text has 60 MB."""
+
+    @staticmethod
+    def search(text: str) -> bool:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return True
+        return False
+
+
+vars(json_format)["_UNPAIRED_SURROGATE_PATTERN"] = _UnpairedSurrogates
+
+
 def to_json(message: Message) -> bytes:
     """Returns canonical protobuf JSON on one line."""
     return json_format.MessageToJson(message, indent=None, ensure_ascii=False).encode()

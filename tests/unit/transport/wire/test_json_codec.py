@@ -9,6 +9,7 @@ import pytest
 
 from threadkeep.v1 import event_service_pb2, session_service_pb2
 from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.transport.wire import json_codec
 from threadkeep_server.transport.wire.json_codec import from_json
 
 MOST = 100
@@ -84,3 +85,15 @@ def test_an_error_that_shows_half_of_a_surrogate_pair_can_be_encoded(labels: str
     with pytest.raises(InvalidField) as caught:
         from_json(b'{"labels": %s}' % labels.encode(), session_service_pb2.ListSessionsRequest)
     assert all(value.encode() for value in caught.value.metadata.values())
+
+
+def test_a_long_text_is_not_searched_by_a_regular_expression(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+
+    def search(text: str) -> bool:
+        searched.append(text)
+        return False
+
+    monkeypatch.setattr(json_codec._UnpairedSurrogates, "search", search)
+    from_json(b'{"userId": "text"}', session_service_pb2.ListSessionsRequest)
+    assert searched == ["text"], "the parser has another name for its expression: see _UnpairedSurrogates"
