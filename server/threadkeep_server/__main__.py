@@ -44,11 +44,13 @@ async def _serve(settings: Settings) -> int:
     loop.add_signal_handler(signal.SIGHUP, stop.set if with_terminal else _say_that_files_are_followed)
     async with serve(settings) as running:
         host = settings.grpc_address.rpartition(":")[0]
+        ports = {"HTTP": (settings.http_address, running.http_port), "admin": (settings.admin_address, running.admin_port)}
+        others = [f", {name} on {at.rpartition(':')[0]}:{port}" for name, (at, port) in ports.items() if port is not None]
         _log.info(
             "serving gRPC on %s:%d%s; %s, %s, store %s",
             host,
             running.grpc_port,
-            "" if running.http_port is None else f", HTTP on {settings.http_address.rpartition(':')[0]}:{running.http_port}",
+            "".join(others),
             running.store.engine,
             running.store.durability,
             running.store.store_id,

@@ -64,7 +64,8 @@ async def serve_behind_envoy(settings: Settings) -> AsyncIterator[Running]:
             writer.write(settings.model_dump_json().encode() + b"\n")
             info, ports = await _started(process, reader, admin, settings)
             ended = asyncio.ensure_future(process.wait())
-            yield Running(ports[0], ports[1] if settings.http_address else None, info, ended)
+            admin_port = split_address(settings.admin_address)[1] if settings.admin_address else None
+            yield Running(ports[0], ports[1] if settings.http_address else None, info, ended, admin_port)
             writer.write(DRAIN)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(reader.readline(), settings.drain_grace.total_seconds() + _DRAINED_WITHIN_S)

@@ -25,7 +25,7 @@ from ..transport.envoy.public import HealthServicer, health_service, reflection_
 from ..transport.envoy.receiving import until_departure
 from ..transport.http.responses import respond_error
 from .failures import EXPECTED, log_failure
-from .server import Opened, connection_limits, open_services
+from .server import Opened, connection_limits, open_services, serve_app
 from .tuning import tune_interpreter
 
 SOCKET: Final = "THREADKEEP_ENVOY_SOCKET"
@@ -103,6 +103,8 @@ class _App:
         names = [service.descriptor.full_name for service in opened.services]
         self._health = HealthServicer(names)
         self._gateway = opened.gateway()
+        if settings.admin_address:  # without Envoy, whose work would be in the way of a look at the server
+            await self._stack.enter_async_context(serve_app(settings, opened.admin(), settings.admin_address))
         services = [*opened.services, *([reflection_service(names)] if settings.reflection else [])]
         self._grpc = GrpcApp(
             services,

@@ -82,23 +82,26 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A running server. Ports are the bound ones; http_port is None without HTTP. `ended`: done if it ends by itself."""
+    """A running server. Ports are the bound ones; http_port is None without HTTP, admin_port without admin_address.
+    `ended`: done if it ends by itself."""
 
     grpc_port: int
     http_port: int | None
     store: StoreInfo
     ended: asyncio.Future[int] | None = None
+    admin_port: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a front end serves. `gateway` makes the app of HTTP. `drains` end the open streams: without them, closing would wait
-    for the whole grace."""
+    """What a front end serves. `gateway` and `admin` make the apps of HTTP and of admin_address. `drains` end the open streams:
+    without them, closing would wait for the whole grace."""
 
     services: Sequence[Service]
     authenticator: Authenticator
     calls: CallLimit
     gateway: Callable[[], ASGIApp]
+    admin: Callable[[], ASGIApp]
     drains: Sequence[Callable[[], None]]
     store: StoreInfo
 
@@ -110,11 +113,14 @@ async def serve_grpc_and_http(settings: Settings) -> AsyncIterator[Running]:
     Raises CannotListen or AddressInUse for a port, DatabaseInUse, SchemaTooNew and StoreUnavailable for the database.
     """
     async with open_services(settings) as opened:
-        ports = [_grpc(settings, opened)]
+        ports = {"grpc": _grpc(settings, opened)}
         if settings.http_address:
-            ports.append(_http(settings, opened.gateway()))
-        async with _together(ports, opened.drains) as (grpc_port, *http_port):
-            yield Running(grpc_port, http_port[0] if http_port else None, opened.store)
+            ports["http"] = serve_app(settings, opened.gateway(), settings.http_address)
+        if settings.admin_address:
+            ports["admin"] = serve_app(settings, opened.admin(), settings.admin_address)
+        async with _together(list(ports.values()), opened.drains) as numbers:
+            bound = dict(zip(ports, numbers, strict=True))
+            yield Running(bound["grpc"], bound.get("http"), opened.store, admin_port=bound.get("admin"))
 
 
 @asynccontextmanager
@@ -147,29 +153,33 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls = CallLimit(settings.max_calls)
 
-        def gateway() -> ASGIApp:
-            # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
-            most = settings.max_batch_bytes * 2
-            lost = None if audit is None else audit.lost
-            failed = logins.total if settings.authenticated else None
-            held = lambda: sweeper.hold is not None  # noqa: E731
-            sources = replace(
-                feed.sources(store), embedding=search.stats, audit_lost=lost, sweep_held=held, failed_logins=failed
-            )
-            memory = MemoryRoute(search.memory, authenticator, trail)
+        lost = None if audit is None else audit.lost
+        failed = logins.total if settings.authenticated else None
+        held = lambda: sweeper.hold is not None  # noqa: E731
+        sources = replace(feed.sources(store), embedding=search.stats, audit_lost=lost, sweep_held=held, failed_logins=failed)
+
+        def app(served: Sequence[Service], *, metrics: bool, memory: MemoryRoute | None) -> ASGIApp:
             return http_app(
-                services,
+                served,
                 authenticator,
                 ready=store.ping,
-                max_bytes=most,
-                metrics=Metrics(sources),
+                # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
+                max_bytes=settings.max_batch_bytes * 2,
+                metrics=Metrics(sources) if metrics else None,
                 memory=memory,
                 calls=calls,
                 connections=connection_limits(settings),
                 metrics_need_role=settings.metrics_need_role,
             )
 
-        yield Opened(services, authenticator, calls, gateway, (feed.drain, append_streams.drain), info)
+        def gateway() -> ASGIApp:
+            return app(services, metrics=not settings.admin_address, memory=MemoryRoute(search.memory, authenticator, trail))
+
+        def admin() -> ASGIApp:
+            of_server = [service for service in services if service.descriptor.name == "ServerService"]
+            return app(of_server, metrics=True, memory=None)
+
+        yield Opened(services, authenticator, calls, gateway, admin, (feed.drain, append_streams.drain), info)
 
 
 def _audit(stack: AsyncExitStack, settings: Settings) -> AuditFile | None:
@@ -210,7 +220,7 @@ async def _together(
 
 def connection_limits(settings: Settings) -> ConnectionLimits:
     """Returns the limits of each port."""
-    most = most_connections(settings.max_connections, ports=2 if settings.http_address else 1)
+    most = most_connections(settings.max_connections, ports=1 + bool(settings.http_address) + bool(settings.admin_address))
     return ConnectionLimits(most, settings.request_timeout.total_seconds())
 
 
@@ -298,10 +308,11 @@ def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
     return None if files is None else server_credentials(files)
 
 
-def _http(settings: Settings, gateway: ASGIApp) -> AbstractAsyncContextManager[int]:
-    host, port = split_address(settings.http_address)
+def serve_app(settings: Settings, app: ASGIApp, address: str) -> AbstractAsyncContextManager[int]:
+    """Serves an app over HTTP while the context is open. Raises AddressInUse."""
+    host, port = split_address(address)
     return serve_http(
-        gateway,
+        app,
         host,
         port,
         tls=identity.tls_files(settings),

@@ -31,6 +31,11 @@ class AccessSettings(BaseSettings):
         default="127.0.0.1:7480",
         description="host:port for JSON, Connect, gRPC-Web, /healthz, /readyz and /metrics. Empty: no HTTP.",
     )
+    admin_address: str = Field(
+        default="",
+        description="host:port of HTTP for operators: /metrics, /healthz, /readyz and GetServerInfo. The other ports then have "
+        "no /metrics. Empty: none.",
+    )
     auth_tokens: dict[str, Principal] = Field(
         default_factory=dict,
         repr=False,
@@ -74,7 +79,7 @@ class AccessSettings(BaseSettings):
     def _audit_log(cls, value: str) -> str:
         return str(home(Path(value))) if value else value
 
-    @field_validator("grpc_address", "http_address")
+    @field_validator("grpc_address", "http_address", "admin_address")
     @classmethod
     def _address(cls, value: str) -> str:
         value = value.strip()
@@ -98,6 +103,9 @@ class AccessSettings(BaseSettings):
             problems.append("grpc_address: must not be empty: gRPC is always served; set host:port")
         if self.grpc_address == self.http_address and split_address(self.grpc_address)[1] != 0:
             problems.append("http_address: must differ from grpc_address; choose another port, or empty for no HTTP")
+        taken = {self.grpc_address, self.http_address} - {""}
+        if self.admin_address in taken and split_address(self.admin_address)[1] != 0:
+            problems.append("admin_address: must differ from grpc_address and http_address; choose another port")
         if (self.tls_certificate is None) != (self.tls_private_key is None):
             absent = "tls_private_key" if self.tls_private_key is None else "tls_certificate"
             problems.append(f"{absent}: must be set too: TLS needs both tls_certificate and tls_private_key")
@@ -122,7 +130,7 @@ class AccessSettings(BaseSettings):
     @property
     def exposed_at(self) -> list[str]:
         """The names of the settings with an address that other machines may reach."""
-        addresses = {name: getattr(self, name) for name in ("grpc_address", "http_address")}
+        addresses = {name: getattr(self, name) for name in ("grpc_address", "http_address", "admin_address")}
         return [name for name, address in addresses.items() if address and not is_loopback(split_address(address)[0])]
 
     @property

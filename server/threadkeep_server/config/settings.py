@@ -75,7 +75,7 @@ _SECRETS = {"auth_tokens", "database_url", "database_listen_url", *(f"{name}_api
 _SECRETS |= {f"{name}_base_url" for name in _ENDPOINTS}
 # What a file must not show to other users. Passwords in URLs are left to the owner of the file: many name no secret.
 _SECRETS_OF_FILES = {"auth_tokens", *(f"{name}_api_key" for name in _ENDPOINTS)}
-_EMPTY_MEANS_SOMETHING = frozenset({"http_address", "database_url"})
+_EMPTY_MEANS_SOMETHING = frozenset({"http_address", "admin_address", "database_url"})
 
 
 def _default_log_format() -> Literal["text", "json"]:
