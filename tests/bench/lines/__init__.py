@@ -13,6 +13,7 @@ from tests.bench.lines import (
     ranked,
     reads,
     replay,
+    row_security,
     sdks,
     search,
     subscriptions,
@@ -40,6 +41,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "neighbors": Measurement("appends while another session is compacted, deleted or searched", neighbors.neighbors),
     "abusers": Measurement("appends while another caller sends requests that cost the server much", neighbors.abusers),
     "auth": Measurement("unary appends with credentials, compared with those without", auth.auth),
+    "row_security": Measurement("row-level security, compared with none", row_security.row_security, ("postgres",)),
     "trigger": Measurement("unary appends while a policy is looked at", windows.trigger),
     "summarising": Measurement("appends while a model takes 5 s to summarize their session", windows.summarizing),
     "fanout": Measurement(
