@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,15 @@ def lines(path: Path) -> list[dict[str, Any]]:
         assert line.pop("peer").startswith("127.0.0.1:")
         assert line.pop("tenant") == ("" if line["outcome"] == "UNAUTHENTICATED" else "acme")
     return found
+
+
+def lines_of_running(path: Path, count: int) -> list[dict[str, Any]]:
+    """Waits for so many lines: that a stream ends is noticed a little later."""
+    for _ in range(2_000):
+        if len(path.read_text().splitlines()) >= count:
+            break
+        time.sleep(0.01)
+    return lines(path)
 
 
 def line(method: str, target: dict[str, Any], outcome: str = "OK", caller: str | None = None) -> dict[str, Any]:
@@ -99,8 +109,8 @@ def test_reads_are_recorded_if_wanted(tmp_path: Path) -> None:
         changes: Iterator[Any] = client.watch(created, after_seq=0)
         next(changes)
         changes.close()  # type: ignore[attr-defined]
+        found = lines_of_running(log, 5)
     named = {"app": "shop", "session_id": created.ref.session_id}
-    found = lines(log)
     assert "hush" not in str(found)
     methods = [(each["method"].rpartition("/")[2], each["outcome"]) for each in found]
     assert methods == [

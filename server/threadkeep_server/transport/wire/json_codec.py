@@ -33,7 +33,9 @@ class _UnpairedSurrogates:
     """In place of the parser's regular expression, which holds the interpreter for a second where a text has 60 MB."""
 
     @staticmethod
-    def search(text: str) -> bool:
+    def search(text: object) -> bool:
+        if not isinstance(text, str):
+            raise TypeError("expected a string")  # as the expression does; the parser adds the field
         try:
             text.encode()
         except UnicodeEncodeError:
