@@ -1,4 +1,4 @@
-"""What searches and remembers, on a PostgreSQL that has pgvector and has no pg_trgm. The rest of the suite is indifferent."""
+"""Vectors on a PostgreSQL that has pgvector and has no pg_trgm. The rest of the suite is indifferent."""
 
 from __future__ import annotations
 
@@ -6,31 +6,14 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
-import pytest_asyncio
 
 from tests.store.rows.durable import Opener
-from tests.store.rows.memories import AddingRows, DurableMemoryRows, ForgettingRows, MemoryListRows, SubstringRows
-from tests.store.rows.search.literal_search import SearchPagingRows, SearchRows, TextRows
+from tests.store.rows.memories import DurableMemoryRows
 from tests.store.rows.search.memory_vectors import DurableVectorRows, MemoryVectorRows, SharedVectorRows
 from tests.store.rows.search.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.support.codec import CODEC
-from tests.support.databases.emptied import Emptied, open_emptied
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.store import open_store
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def emptied(shared_pgvector_url: str) -> AsyncIterator[Emptied]:
-    async with open_emptied(shared_pgvector_url) as opened:
-        yield opened
-
-
-@pytest.mark.postgres
-@pytest.mark.asyncio(loop_scope="module")
-class TestWords(TextRows, SearchRows, SearchPagingRows, AddingRows, ForgettingRows, MemoryListRows, SubstringRows):
-    @pytest_asyncio.fixture(loop_scope="module")
-    async def store(self, emptied: Emptied) -> Store:
-        return await emptied.store()
 
 
 @pytest.mark.postgres
