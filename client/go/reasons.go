@@ -39,6 +39,8 @@ const (
 	MemoryIDConflict        Reason = "MEMORY_ID_CONFLICT"
 	EmbedderNotConfigured   Reason = "EMBEDDER_NOT_CONFIGURED"
 	EmbedderFailed          Reason = "EMBEDDER_FAILED"
+	EncryptionKeyDestroyed  Reason = "ENCRYPTION_KEY_DESTROYED"
+	SearchDisabled          Reason = "SEARCH_DISABLED"
 )
 
 // Error returns the name of the reason.

@@ -150,7 +150,7 @@ def _downgrade(connection: Connection) -> None:
         connection.exec_driver_sql(f"DROP INDEX {name}")
         connection.exec_driver_sql(f"CREATE INDEX {name} ON sessions ({columns})")
     connection.exec_driver_sql("DROP INDEX sessions_created")
-    for table in ("removals", "archivings", "listed_events", "erasures", "erased_ids"):
+    for table in ("removals", "archivings", "listed_events", "erasures", "erased_ids", "tenant_keys"):
         connection.exec_driver_sql(f"DROP TABLE {table}")
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("DROP FUNCTION threadkeep_append")

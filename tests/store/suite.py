@@ -45,7 +45,11 @@ from tests.store.rows.upkeep import UpkeepRows
 from tests.store.rows.windows import ContextConcurrencyRows, ContextRows, WindowRows
 
 
-class StoreSuite(
+class VectorSuite(VectorModelRows, EmbeddingRows, VectorDeletionRows, VectorScopeRows, MemoryVectorRows):
+    """Every promise of the contract about embeddings, which encrypted texts do not have."""
+
+
+class TextSuite(
     SessionRows,
     NamingRows,
     ExpiryRows,
@@ -93,11 +97,6 @@ class StoreSuite(
     FeedLocateRows,
     FeedTrimRows,
     FeedHintRows,
-    VectorModelRows,
-    EmbeddingRows,
-    VectorDeletionRows,
-    VectorScopeRows,
-    MemoryVectorRows,
     AddingRows,
     IngestionRows,
     ForgettingRows,
@@ -106,6 +105,10 @@ class StoreSuite(
     MemoryCandidateRows,
     UpkeepRows,
 ):
+    """Every other promise of the contract."""
+
+
+class StoreSuite(TextSuite, VectorSuite):
     """Every promise of the contract."""
 
 

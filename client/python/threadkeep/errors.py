@@ -214,6 +214,18 @@ class EmbedderFailed(Unavailable):
     problem = _Text()
 
 
+class EncryptionKeyDestroyed(ThreadkeepError):
+    """The key that encrypted the tenant's texts was destroyed: they are erased, and none can be added. Use another tenant."""
+
+    reason = "ENCRYPTION_KEY_DESTROYED"
+
+
+class SearchDisabled(ThreadkeepError):
+    """The tenant's texts are encrypted, and the server does not search them. List the events with a filter."""
+
+    reason = "SEARCH_DISABLED"
+
+
 class StoreUnavailable(Unavailable):
     """The database does not respond, is full or rejects writes; see `problem`."""
 

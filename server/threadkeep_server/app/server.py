@@ -40,6 +40,7 @@ from ..service.sweeper import Sweeper
 from ..store.contract.maintenance import StoreInfo
 from ..store.contract.store import Store
 from ..store.inmemory import InMemoryStore
+from ..store.sql.encryption.master_keys import KeyProblem
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
 from ..transport.asgi import ASGIApp
@@ -72,6 +73,7 @@ from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
 from . import compaction, identity
 from .feed import FeedServices, open_feed
+from .master_keys import key_setting, open_master_keys
 from .open_files import most_connections
 from .quotas import limits_of, open_storage_quota
 from .receipts import open_receipt_key
@@ -197,7 +199,11 @@ async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCod
     if settings.in_memory:
         _log.warning("database_url is memory://: sessions are stored in RAM and are lost when the server stops")
         return InMemoryStore(codec)
-    return await stack.enter_async_context(open_store(settings.resolved_database_url, codec, options=_sql_options(settings)))
+    options = replace(_sql_options(settings), master_keys=await asyncio.to_thread(open_master_keys, settings))
+    try:
+        return await stack.enter_async_context(open_store(settings.resolved_database_url, codec, options=options))
+    except KeyProblem as problem:
+        raise ConfigError([f"{key_setting(settings)}: {problem}"]) from None
 
 
 @asynccontextmanager
@@ -300,6 +306,8 @@ def _sql_options(settings: Settings) -> SqlOptions:
         search_scan_bytes=settings.search_scan_bytes,
         search_scan_seconds=settings.search_scan_time.total_seconds(),
         max_pending_bytes=settings.max_pending_bytes,
+        encrypted_tenants=[name.strip() for name in settings.encrypted_tenants.split(",") if name.strip()],
+        encrypted_search=settings.encrypted_search,
     )
 
 

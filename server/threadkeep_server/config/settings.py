@@ -34,6 +34,7 @@ from pydantic_settings import (
 from .access import RANDOM_HEX
 from .compaction import CompactionSettings
 from .connections import ConnectionSettings
+from .encryption import EncryptionSettings
 from .environment import ENV_PREFIX, unknown_variables
 from .feed import FeedSettings
 from .files import ConfigError, exposed, home, is_there, read_toml
@@ -82,7 +83,9 @@ def _default_log_format() -> Literal["text", "json"]:
     return "text" if sys.stderr is not None and sys.stderr.isatty() else "json"
 
 
-class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSettings, IdentitySettings, QuotaSettings):
+class Settings(
+    ConnectionSettings, FeedSettings, SearchSettings, CompactionSettings, IdentitySettings, EncryptionSettings, QuotaSettings
+):
     """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 
     model_config = SettingsConfigDict(
@@ -234,8 +237,8 @@ class Settings(ConnectionSettings, FeedSettings, SearchSettings, CompactionSetti
         values["database_url"] = self.shown_database_url
         bound = (principal.model_dump(exclude_defaults=True) for principal in self.auth_tokens.values())
         values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
-        for name in _ENDPOINTS:
-            values[f"{name}_api_key"] = MASK if getattr(self, f"{name}_api_key") else ""
+        for name in ("encryption_key", *(f"{name}_api_key" for name in _ENDPOINTS)):
+            values[name] = MASK if getattr(self, name) else ""
         for name in ("database_listen_url", *(f"{name}_base_url" for name in _ENDPOINTS)):
             values[name] = masked_url(getattr(self, name))
         return values

@@ -241,6 +241,20 @@ class EmbedderFailed(ThreadkeepError):
         )
 
 
+class EncryptionKeyDestroyed(ThreadkeepError):
+    reason, kind = "ENCRYPTION_KEY_DESTROYED", Kind.FAILED_PRECONDITION
+
+    def __init__(self) -> None:
+        super().__init__("the key that encrypted the tenant's texts was destroyed; they are erased, and none can be added")
+
+
+class SearchDisabled(ThreadkeepError):
+    reason, kind = "SEARCH_DISABLED", Kind.FAILED_PRECONDITION
+
+    def __init__(self) -> None:
+        super().__init__("the tenant's texts are encrypted and this server does not search them; list the events and filter")
+
+
 class Unauthenticated(ThreadkeepError):
     reason, kind = "UNAUTHENTICATED", Kind.UNAUTHENTICATED
 

@@ -4,6 +4,7 @@ from tests.bench.lines import (
     appends,
     auth,
     chat,
+    encryption,
     flat,
     fronts,
     fsync,
@@ -42,6 +43,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "abusers": Measurement("appends while another caller sends requests that cost the server much", neighbors.abusers),
     "auth": Measurement("unary appends with credentials, compared with those without", auth.auth),
     "row_security": Measurement("row-level security, compared with none", row_security.row_security, ("postgres",)),
+    "encryption": Measurement("events encrypted at rest, compared with plain ones", encryption.encryption),
     "trigger": Measurement("unary appends while a policy is looked at", windows.trigger),
     "summarising": Measurement("appends while a model takes 5 s to summarize their session", windows.summarizing),
     "fanout": Measurement(

@@ -24,6 +24,7 @@ from threadkeep_server.store.contract.compaction import CompactionRequest, Inser
 from threadkeep_server.store.contract.events import Cursor, EventQuery
 from threadkeep_server.store.contract.search import SearchCursor, SearchQuery
 from threadkeep_server.store.sql.compaction import compact_queries
+from threadkeep_server.store.sql.encryption.codec import StoredCodec
 from threadkeep_server.store.sql.engine import statements
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
 from threadkeep_server.store.sql.engine.sqlite_driver import driver
@@ -185,7 +186,7 @@ async def _steps_of(store: SqlStore, names: Sequence[str]) -> int:
         raw = driver(connection)
         raw.set_progress_handler(step, 1)
         try:
-            compact_queries.compact(connection, store._engine, CODEC, request, None)
+            compact_queries.compact(connection, store._engine, StoredCodec(CODEC), request, None)
         finally:
             raw.set_progress_handler(None, 0)
 

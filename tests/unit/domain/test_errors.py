@@ -40,6 +40,8 @@ EXAMPLES = [
     errors.MemoryIdConflict("m1", "memories[0].id"),
     errors.EmbedderNotConfigured(),
     errors.EmbedderFailed("timed out"),
+    errors.EncryptionKeyDestroyed(),
+    errors.SearchDisabled(),
     errors.Unauthenticated(),
     errors.PermissionDenied("session.user_id"),
     errors.ServerDraining(),

@@ -134,6 +134,13 @@ const (
 	// The query could not be embedded. Retry later, or search with RANKED or HYBRID. Code UNAVAILABLE.
 	// {"reason":"EMBEDDER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
 	ErrorReason_ERROR_REASON_EMBEDDER_FAILED ErrorReason = 31
+	// The tenant's texts are encrypted and their key was destroyed: they are erased, and none can be added. Use another
+	// tenant. Code FAILED_PRECONDITION. {"reason":"ENCRYPTION_KEY_DESTROYED","domain":"threadkeep.dev","metadata":{}}
+	ErrorReason_ERROR_REASON_ENCRYPTION_KEY_DESTROYED ErrorReason = 32
+	// The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set
+	// encrypted_search. Code FAILED_PRECONDITION.
+	// {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
+	ErrorReason_ERROR_REASON_SEARCH_DISABLED ErrorReason = 33
 )
 
 // Enum value maps for ErrorReason.
@@ -171,6 +178,8 @@ var (
 		29: "ERROR_REASON_MEMORY_ID_CONFLICT",
 		30: "ERROR_REASON_EMBEDDER_NOT_CONFIGURED",
 		31: "ERROR_REASON_EMBEDDER_FAILED",
+		32: "ERROR_REASON_ENCRYPTION_KEY_DESTROYED",
+		33: "ERROR_REASON_SEARCH_DISABLED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":               0,
@@ -205,6 +214,8 @@ var (
 		"ERROR_REASON_MEMORY_ID_CONFLICT":        29,
 		"ERROR_REASON_EMBEDDER_NOT_CONFIGURED":   30,
 		"ERROR_REASON_EMBEDDER_FAILED":           31,
+		"ERROR_REASON_ENCRYPTION_KEY_DESTROYED":  32,
+		"ERROR_REASON_SEARCH_DISABLED":           33,
 	}
 )
 
@@ -239,7 +250,7 @@ var File_threadkeep_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\x85\t\n" +
+	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\xd2\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12#\n" +
@@ -273,7 +284,9 @@ const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\"ERROR_REASON_MEMORY_NOT_CONFIGURED\x10\x1c\x12#\n" +
 	"\x1fERROR_REASON_MEMORY_ID_CONFLICT\x10\x1d\x12(\n" +
 	"$ERROR_REASON_EMBEDDER_NOT_CONFIGURED\x10\x1e\x12 \n" +
-	"\x1cERROR_REASON_EMBEDDER_FAILED\x10\x1fBU\n" +
+	"\x1cERROR_REASON_EMBEDDER_FAILED\x10\x1f\x12)\n" +
+	"%ERROR_REASON_ENCRYPTION_KEY_DESTROYED\x10 \x12 \n" +
+	"\x1cERROR_REASON_SEARCH_DISABLED\x10!BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (

@@ -16,6 +16,7 @@ from .commands.context import context
 from .commands.erase import erase_app
 from .commands.events import events_app
 from .commands.import_export import export_sessions, import_files
+from .commands.keys import keys_app
 from .commands.mcp import mcp
 from .commands.memory import memory_app
 from .commands.policy import policy_app
@@ -43,6 +44,7 @@ def build() -> typer.Typer:
     app.add_typer(db_app, name="db", rich_help_panel="Server")
     app.command("info", rich_help_panel="Server")(info)
     app.add_typer(tokens_app, name="tokens", rich_help_panel="Server")
+    app.add_typer(keys_app, name="keys", rich_help_panel="Server")
     app.add_typer(sessions_app, name="sessions", rich_help_panel="Memory")
     app.add_typer(events_app, name="events", rich_help_panel="Memory")
     app.add_typer(erase_app, name="erase", rich_help_panel="Memory")

@@ -15,11 +15,13 @@ from ..errors import (
     DeadlineExceeded,
     EmbedderFailed,
     EmbedderNotConfigured,
+    EncryptionKeyDestroyed,
     EventNotFound,
     InvalidField,
     MemoryNotConfigured,
     PermissionDenied,
     ResumePositionExpired,
+    SearchDisabled,
     SessionNotFound,
     SummarizerNotConfigured,
     ThreadkeepError,
@@ -68,6 +70,8 @@ _NEXT: Mapping[type[ThreadkeepError], str] = {
     MemoryNotConfigured: "start the server with THREADKEEP_MEMORY=true",
     EmbedderNotConfigured: "use --mode ranked, or start the server with THREADKEEP_EMBEDDER set (`hashing` needs nothing else)",
     EmbedderFailed: "use --mode ranked, which needs no model",
+    EncryptionKeyDestroyed: "use another tenant; the texts of this one are erased",
+    SearchDisabled: "list the events with `threadkeep events list`, or start the server with THREADKEEP_ENCRYPTED_SEARCH=true",
     DeadlineExceeded: "run it again; no event is appended twice",
 }
 

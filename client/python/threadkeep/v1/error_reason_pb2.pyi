@@ -159,6 +159,15 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """The query could not be embedded. Retry later, or search with RANKED or HYBRID. Code UNAVAILABLE.
     {"reason":"EMBEDDER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
     """
+    ERROR_REASON_ENCRYPTION_KEY_DESTROYED: _ErrorReason.ValueType  # 32
+    """The tenant's texts are encrypted and their key was destroyed: they are erased, and none can be added. Use another
+    tenant. Code FAILED_PRECONDITION. {"reason":"ENCRYPTION_KEY_DESTROYED","domain":"threadkeep.dev","metadata":{}}
+    """
+    ERROR_REASON_SEARCH_DISABLED: _ErrorReason.ValueType  # 33
+    """The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set
+    encrypted_search. Code FAILED_PRECONDITION.
+    {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_. The domain is "threadkeep.dev". Each value
@@ -301,5 +310,14 @@ FAILED_PRECONDITION.
 ERROR_REASON_EMBEDDER_FAILED: ErrorReason.ValueType  # 31
 """The query could not be embedded. Retry later, or search with RANKED or HYBRID. Code UNAVAILABLE.
 {"reason":"EMBEDDER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
+"""
+ERROR_REASON_ENCRYPTION_KEY_DESTROYED: ErrorReason.ValueType  # 32
+"""The tenant's texts are encrypted and their key was destroyed: they are erased, and none can be added. Use another
+tenant. Code FAILED_PRECONDITION. {"reason":"ENCRYPTION_KEY_DESTROYED","domain":"threadkeep.dev","metadata":{}}
+"""
+ERROR_REASON_SEARCH_DISABLED: ErrorReason.ValueType  # 33
+"""The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set
+encrypted_search. Code FAILED_PRECONDITION.
+{"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
 """
 global___ErrorReason = ErrorReason

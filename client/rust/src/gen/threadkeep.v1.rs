@@ -2693,6 +2693,13 @@ pub enum ErrorReason {
     /// The query could not be embedded. Retry later, or search with RANKED or HYBRID. Code UNAVAILABLE.
     /// {"reason":"EMBEDDER_FAILED","domain":"threadkeep.dev","metadata":{"problem":"timed out"}}
     EmbedderFailed = 31,
+    /// The tenant's texts are encrypted and their key was destroyed: they are erased, and none can be added. Use another
+    /// tenant. Code FAILED_PRECONDITION. {"reason":"ENCRYPTION_KEY_DESTROYED","domain":"threadkeep.dev","metadata":{}}
+    EncryptionKeyDestroyed = 32,
+    /// The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set
+    /// encrypted_search. Code FAILED_PRECONDITION.
+    /// {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
+    SearchDisabled = 33,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2733,6 +2740,8 @@ impl ErrorReason {
             Self::MemoryIdConflict => "ERROR_REASON_MEMORY_ID_CONFLICT",
             Self::EmbedderNotConfigured => "ERROR_REASON_EMBEDDER_NOT_CONFIGURED",
             Self::EmbedderFailed => "ERROR_REASON_EMBEDDER_FAILED",
+            Self::EncryptionKeyDestroyed => "ERROR_REASON_ENCRYPTION_KEY_DESTROYED",
+            Self::SearchDisabled => "ERROR_REASON_SEARCH_DISABLED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2772,6 +2781,8 @@ impl ErrorReason {
             "ERROR_REASON_MEMORY_ID_CONFLICT" => Some(Self::MemoryIdConflict),
             "ERROR_REASON_EMBEDDER_NOT_CONFIGURED" => Some(Self::EmbedderNotConfigured),
             "ERROR_REASON_EMBEDDER_FAILED" => Some(Self::EmbedderFailed),
+            "ERROR_REASON_ENCRYPTION_KEY_DESTROYED" => Some(Self::EncryptionKeyDestroyed),
+            "ERROR_REASON_SEARCH_DISABLED" => Some(Self::SearchDisabled),
             _ => None,
         }
     }

@@ -13,6 +13,9 @@ from ..contract.codec import Codec
 from ..notifier import CommitNotifier
 from .compaction.store import SqlCompactions
 from .consumers.store import SqlConsumers
+from .encryption.codec import StoredCodec
+from .encryption.encrypter import Encrypter
+from .encryption.vault import Vault, open_vault
 from .engine.base import Capability, Engine, SqlOptions, Unit
 from .engine.factory import open_engine
 from .erasure.store import SqlErasures
@@ -46,6 +49,9 @@ class Prepared(NamedTuple):
     events: TextIndex | None
     memories: TermIndex | None
     vectors: VectorIndex | None
+    vault: Vault | None
+    stored_index: TextIndex
+    """The index of events as earlier servers filled it, wanted or not."""
 
 
 class SqlStore:
@@ -54,7 +60,8 @@ class SqlStore:
     def __init__(self, engine: Engine, codec: Codec, clock: Callable[[], int], options: SqlOptions, prepared: Prepared) -> None:
         indexed = prepared.events is not None
         self._engine = engine
-        self._units = UnitRunner(engine, codec)
+        self._vault = prepared.vault
+        self._units = UnitRunner(engine, StoredCodec(codec, prepared.vault))
         seen = incarnations.SeenIncarnations(prepared.begun.stored)
         # Behind a pooler, the one that another server begins is seen by reading.
         engine.on_restart(prepared.begin, lambda begun: seen.see(begun.stored))
@@ -72,6 +79,10 @@ class SqlStore:
         self._use_compactions(SqlCompactions(self._units, self._archiver, self._commits))
         self._use_feed(SqlFeed(self._units, self._commits, seen, indexed=indexed))
         transactions = Capability.FUNCTIONS in engine.capabilities
+        self._encrypter: Encrypter | None = None
+        if prepared.vault is not None:
+            indexes = prepared.stored_index, prepared.memories
+            self._encrypter = Encrypter(self._units, options.encrypted_tenants, *indexes, deleted)
         self._stalls = StallWatch(self._units, self.feed_state, options.stall_alarm if transactions else 0)
         self._use_consumers(SqlConsumers(self._units, seen))
         self._use_search(SqlSearch(self._units, prepared.events, scan_limits))
@@ -105,6 +116,10 @@ class SqlStore:
         self._run("memory index", self._memories.keep_index())
         if self._vector_index is not None:
             self._run("vector index", self._vector_index.run())
+        if self._vault is not None:
+            self._run("keys of tenants", self._vault.run())
+        if self._encrypter is not None:
+            self._run("encrypter", self._encrypter.run())
         self._run("stall watch", self._stalls.run())
         self._run("listener", self._engine.peers.run(self._commits.notify))
 
@@ -221,7 +236,7 @@ async def open_store(
 ) -> AsyncIterator[SqlStore]:
     """Opens the store at a URL, migrated and running.
 
-    Raises SchemaTooNew, DatabaseInUse, ForeignDatabase, StoreUnavailable, ValueError for an unknown scheme.
+    Raises SchemaTooNew, DatabaseInUse, ForeignDatabase, StoreUnavailable, KeyProblem, ValueError for an unknown scheme.
     """
     options = options or SqlOptions()
     async with AsyncExitStack() as stack:
@@ -245,4 +260,6 @@ async def _prepare(engine: Engine, options: SqlOptions, words_version: int) -> P
     await engine.index(versions.alone(engine, lambda connection: index.prepare(connection, engine, words_version)))
     memories = await open_memory_index(engine, index.words)
     store_id = await engine.read(lambda connection: versions.get(connection, "store_id"))
-    return Prepared(store_id or "", begin, begun, index if options.search_index else None, memories, await open_vectors(engine))
+    vectors = await open_vectors(engine)
+    vault = await open_vault(engine, options)
+    return Prepared(store_id or "", begin, begun, index if options.search_index else None, memories, vectors, vault, index)

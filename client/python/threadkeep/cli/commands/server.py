@@ -157,10 +157,10 @@ def upgrade(
     json: Json = False,
 ) -> None:
     """Upgrade the database's schema to the newest version; does nothing if it is current."""
-    url = _database_url(config, data_dir=data_dir, database_url=database_url)
+    url = database_url_of(config, data_dir=data_dir, database_url=database_url)
     admin = server_part("store.sql.schema.versions")
-    _on_database(admin.upgrade, url)
-    _tell_schema(_on_database(admin.current, url), as_json=cli_of(ctx, None, None, json).json)
+    on_database(admin.upgrade, url)
+    _tell_schema(on_database(admin.current, url), as_json=cli_of(ctx, None, None, json).json)
 
 
 @db_app.command("current")
@@ -172,8 +172,8 @@ def current(
     json: Json = False,
 ) -> None:
     """Print the schema version of the database, 0 if there is none yet, and the newest version that this release supports."""
-    url = _database_url(config, data_dir=data_dir, database_url=database_url)
-    found = _on_database(server_part("store.sql.schema.versions").current, url)
+    url = database_url_of(config, data_dir=data_dir, database_url=database_url)
+    found = on_database(server_part("store.sql.schema.versions").current, url)
     _tell_schema(found, as_json=cli_of(ctx, None, None, json).json)
 
 
@@ -203,7 +203,7 @@ def settings_of(config: Path | None, **flags: object) -> Any:
         raise CliError("; ".join(error.problems), Exit.USAGE, reason="INVALID_SETTINGS") from error
 
 
-def _database_url(config: Path | None, **flags: object) -> str:
+def database_url_of(config: Path | None, **flags: object) -> str:
     """Returns the URL of a database that has a schema."""
     settings = settings_of(config, **flags)
     if settings.in_memory:
@@ -223,7 +223,7 @@ def server_part(name: str) -> ModuleType:
         raise CliError(message, reason="NOT_INSTALLED") from error
 
 
-def _on_database(do: Callable[[str], Any], url: str) -> Any:
+def on_database(do: Callable[[str], Any], url: str) -> Any:
     """Runs an operation on the database. Its error omits the URL, which may contain a password."""
     try:
         return do(url)

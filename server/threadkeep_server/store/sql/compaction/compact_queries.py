@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Row
 
 from ....domain.errors import EventIdConflict
 from ....domain.model import POSITION_STEP, Compaction, EventDraft, SessionRef, Versions
-from ...contract.codec import Codec
 from ...contract.compaction import (
     Compacted,
     CompactionPage,
@@ -23,6 +22,7 @@ from ...contract.compaction import (
     parted,
     spread,
 )
+from ..encryption.codec import StoredCodec
 from ..engine.base import Engine
 from ..log import change_details
 from ..log.rows import compaction_row, counters_of, event_row, record_of, require
@@ -34,7 +34,7 @@ _e = events.c
 
 
 def compact(
-    connection: Connection, engine: Engine, codec: Codec, request: CompactionRequest, selection: Selection | None
+    connection: Connection, engine: Engine, codec: StoredCodec, request: CompactionRequest, selection: Selection | None
 ) -> Compacted:
     """`selection`: what `select_ahead` returned."""
     engine.locks.acquire(connection, [(request.tenant, request.ref.session_id)])
@@ -66,7 +66,7 @@ def _refuse_stored(connection: Connection, session: int, request: CompactionRequ
 class _Application:
     """Writes a compaction that was checked."""
 
-    def __init__(self, connection: Connection, codec: Codec, session: Row[Any], request: CompactionRequest) -> None:
+    def __init__(self, connection: Connection, codec: StoredCodec, session: Row[Any], request: CompactionRequest) -> None:
         self._connection = connection
         self._codec = codec
         self._session = session
@@ -113,7 +113,9 @@ class _Application:
         return self._connection.execute(events.insert().returning(_e.id), rows).scalars().all()
 
     def _event(self, draft: EventDraft, position: int) -> dict[str, Any]:
-        return event_row(self._codec, draft, self._session.id, self._last_seq, self._request.now, position)
+        return event_row(
+            self._codec, self._request.tenant, draft, self._session.id, self._last_seq, self._request.now, position
+        )
 
     def _write_session(self, compaction: Compaction) -> None:
         spent = sum((draft.usage for draft in self._request.drafts), self._request.usage)

@@ -18,7 +18,7 @@ from ..log.rows import require
 from ..log.scan import Scanner
 from ..log.slices import archivings
 from ..log.slices.worker import Slices
-from ..log.unit_runner import UnitRunner
+from ..log.unit_runner import UnitRunner, translate_errors
 from ..schema.tables import sessions
 from . import compact_queries, policy_queries
 from .selections import Selection, is_long, select_ahead
@@ -43,6 +43,7 @@ class SqlCompactions:
 
     async def compact(self, request: CompactionRequest) -> Compacted:
         engine, codec = self._units.engine, self._units.codec
+        await translate_errors(engine, codec.ready(request.tenant))
         await self._settle(request)
         selection = None
         if is_long(request):

@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Column, Connection, FromClause, Select
 from sqlalchemy.sql import ColumnElement
 
+from ..encryption.master_keys import MasterKeys
+
 T = TypeVar("T")
 Unit = Callable[[Connection], T]
 SessionName = tuple[str, str]
@@ -24,6 +26,7 @@ class SqlOptions:
     """Settings of the SQL store. Sizes are in connections; `statement_timeout` in seconds bounds one statement;
     `stall_alarm`: seconds until the log names a transaction that holds up the feed, 0 for never;
     `row_security`: PostgreSQL shows each unit the rows of its tenants only;
+    `master_keys`: what `encrypted_tenants` (empty: all) store is encrypted, and searched only if `encrypted_search`;
     `postgres_listen_url` is for the connection that receives other servers' notifications: empty is the same database URL."""
 
     sqlite_synchronous: str = "FULL"
@@ -37,6 +40,9 @@ class SqlOptions:
     search_scan_bytes: int = 16 << 20
     search_scan_seconds: float = 2.0
     max_pending_bytes: int = 64 << 20
+    master_keys: MasterKeys | None = None
+    encrypted_tenants: Collection[str] = ()
+    encrypted_search: bool = True
 
 
 class Capability(enum.Enum):

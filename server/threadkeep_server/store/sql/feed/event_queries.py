@@ -78,6 +78,7 @@ def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_t
     for start in range(0, len(spans), _MOST_SPANS):
         rows = _rows(scanner, kind, spans[start : start + _MOST_SPANS])
         for span, seq, time, role, author, author_role, branch, synthetic, archived, body in rows:
+            body = scanner.codec.decrypt(body)
             text = scanner.codec.text(body) if with_text else ""
             found[span].append(
                 FeedEvent(seq, time, ROLES[role], author, author_role, branch, bool(synthetic), bool(archived), text, body)

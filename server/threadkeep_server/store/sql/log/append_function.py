@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from ....domain.model import NO_USAGE
-from ...contract.codec import Codec
 from ...contract.events import Appended, AppendRequest
+from ..encryption.codec import StoredCodec
 from ..engine.base import Engine
 from .append_group import Group, Head, Keys, Outcome
 from .append_statements import CHANGE_NAMES, EVENT_NAMES, HEAD_NAMES, USAGE_NAMES
@@ -32,7 +32,7 @@ _CALL_SOON = f"{_CALL} FROM set_config('lock_timeout', ${_PARAMETERS + 1}, true)
 class AppendFunction:
     """Remembers sessions as this server left them, and appends to those that it remembers."""
 
-    def __init__(self, engine: Engine, codec: Codec) -> None:
+    def __init__(self, engine: Engine, codec: StoredCodec) -> None:
         self._engine = engine
         self._codec = codec
         self._heads: OrderedDict[int, Head] = OrderedDict()

@@ -8,8 +8,8 @@ from typing import Any
 
 from ....domain.errors import EventIdConflict, ThreadkeepError, VersionMismatch
 from ....domain.model import NO_USAGE, POSITION_STEP, Counters, EventDraft, SessionRef, Usage
-from ...contract.codec import Codec
 from ...contract.events import Appended, AppendedEvent, AppendRequest
+from ..encryption.codec import StoredCodec
 from ..schema.tables import APPENDED
 from .rows import event_row
 
@@ -115,7 +115,7 @@ class Group:
     events: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
 
-    def decide(self, codec: Codec, request: AppendRequest, key: int, last_event_id: LastEventId) -> Outcome:
+    def decide(self, codec: StoredCodec, request: AppendRequest, key: int, last_event_id: LastEventId) -> Outcome:
         """Returns the outcome, and stages what the request writes."""
         head = self.heads[key]
         fresh: list[EventDraft] = []
@@ -139,13 +139,13 @@ class Group:
         window = Counters(head.window_events, head.window_turns, head.window_bytes, head.window_tokens)
         return Appended(answers, head.log_version, head.last_seq, window, created)
 
-    def _stage(self, codec: Codec, request: AppendRequest, head: Head, fresh: Sequence[EventDraft]) -> None:
+    def _stage(self, codec: StoredCodec, request: AppendRequest, head: Head, fresh: Sequence[EventDraft]) -> None:
         first, bytes_before = head.last_seq + 1, head.window_bytes
         for draft in fresh:
             head.advance(draft)
             self.known[head.id, draft.event_id] = Known(head.last_seq, draft.body)
             seq = head.last_seq
-            self.events.append(event_row(codec, draft, head.id, seq, request.now, seq * POSITION_STEP))
+            self.events.append(event_row(codec, request.tenant, draft, head.id, seq, request.now, seq * POSITION_STEP))
         head.log_version += 1
         head.update_time = max(head.update_time, request.now)
         head.last_event_id = fresh[-1].event_id

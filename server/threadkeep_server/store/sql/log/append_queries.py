@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Row
 
 from ....domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
 from ....domain.model import NO_USAGE, POSITION_STEP
-from ...contract.codec import Codec
 from ...contract.events import AppendRequest
+from ..encryption.codec import StoredCodec
 from ..engine.statements import Statements
 from ..schema.tables import INSERTED, events, sessions
 from .append_group import Group, Head, Keys, Known, Outcome, unmet
@@ -28,7 +28,7 @@ from .session_writes import SessionWrites
 class AppendQueries:
     """Appends a group of requests on a connection."""
 
-    def __init__(self, codec: Codec, statements: Statements, writes: SessionWrites) -> None:
+    def __init__(self, codec: StoredCodec, statements: Statements, writes: SessionWrites) -> None:
         self._codec = codec
         self._writes = writes
         self._statements = AppendStatements(statements)
@@ -104,7 +104,7 @@ class AppendQueries:
             if not draft.generated_id
         ]
         for row in self._statements.known(connection, wanted):
-            group.known[row.session, row.event_id] = Known(row.seq, row.body[: row.size])
+            group.known[row.session, row.event_id] = Known(row.seq, self._codec.decrypt(row.body)[: row.size])
 
 
 # A session that does not exist, as preconditions see it.

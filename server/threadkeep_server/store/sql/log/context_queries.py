@@ -117,10 +117,11 @@ def read_window(scanner: Scanner, tenant: str, ref: SessionRef, *, with_text: bo
     found: list[WindowEvent] = []
     bodies: dict[str, bytes] = {}
     for row in scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
-        reading = None if row.body is None else scanner.codec.reading(row.body)
-        found.append(_event(row, reading))
-        if reading is not None:
-            bodies[row.event_id] = row.body
+        if row.body is None:
+            found.append(_event(row, None))
+            continue
+        bodies[row.event_id] = body = scanner.codec.decrypt(row.body)
+        found.append(_event(row, scanner.codec.reading(body)))
     return WindowRead(found, bodies, session_of(session))
 
 

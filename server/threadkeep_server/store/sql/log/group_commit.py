@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from ....domain.errors import RateLimited, StoreUnavailable
+from ....domain.errors import RateLimited, ServerDraining, StoreUnavailable
 from .group_unit import Outcome, Request
 from .set_aside import Committer, SetAside, Waiting
 
@@ -36,13 +36,16 @@ class Writer:
         # Stored, because looking up the running loop costs a system call per append.
         self._loop = asyncio.get_running_loop()
         self._closing = False
+        self._ended = False
         self._last_commit = 0.0
         self.failure: tuple[str, float] | None = None
         """Why the database failed at the last group, and when, by time.monotonic(); None if it did not."""
 
     def write(self, request: Request) -> asyncio.Future[Any]:
-        """Accepts the request; the future has its outcome. Raises RateLimited at once; all other errors are set on the
-        future."""
+        """Accepts the request; the future has its outcome. Raises RateLimited, and ServerDraining after the last commit, at
+        once; all other errors are set on the future."""
+        if self._ended:
+            raise ServerDraining
         size = request.size
         # A single request may exceed the limit, or it could never be served.
         if self._pending_bytes and self._pending_bytes + size > self._max_pending_bytes:
@@ -64,6 +67,7 @@ class Writer:
                 await self._commit_group(self._next_group())
             if self._closing:
                 await self._aside.finish()
+                self._ended = True
                 return
             self._wake.clear()
             await self._wake.wait()

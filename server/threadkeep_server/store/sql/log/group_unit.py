@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 
 from ....domain.errors import ThreadkeepError
 from ....domain.model import Session
-from ...contract.codec import Codec
 from ...contract.events import Appended, AppendRequest
+from ..encryption.codec import StoredCodec
 from ..engine.base import Engine, SessionName
 from ..engine.statements import Statements
 from .append_group import Head, Keys, Name
@@ -49,7 +49,7 @@ class GroupUnit:
     """Runs a group on a connection. Remembers the session row of each ref: the id of a committed row is never reused, and a
     remembered row that was deleted is looked up again."""
 
-    def __init__(self, engine: Engine, codec: Codec, statements: Statements) -> None:
+    def __init__(self, engine: Engine, codec: StoredCodec, statements: Statements) -> None:
         self._engine = engine
         self._deletions = SessionDeletions(engine, statements)
         self._sessions = SessionWrites(statements)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select
 
 from ....domain.errors import AmbiguousSession, SessionNotFound
 from ....domain.model import Compaction, Counters, EventDraft, Session, SessionRef, Usage
-from ...contract.codec import Codec
+from ..encryption.codec import StoredCodec
 from ..engine.statements import Record, Statements
 from ..schema.tables import COUNTED, USED, sessions
 
@@ -46,7 +46,9 @@ def usage_of(row: Row[Any]) -> Usage:
     return Usage(row.usage_input, row.usage_output, row.usage_total, row.usage_cached, row.usage_reasoning)
 
 
-def event_row(codec: Codec, draft: EventDraft, session: int, seq: int, now: int, position: int) -> dict[str, Any]:
+def event_row(
+    codec: StoredCodec, tenant: str, draft: EventDraft, session: int, seq: int, now: int, position: int
+) -> dict[str, Any]:
     """Returns the parameters of the statement that stores an event."""
     return {
         "session": session,
@@ -63,7 +65,7 @@ def event_row(codec: Codec, draft: EventDraft, session: int, seq: int, now: int,
         "archived": False,
         "size": len(draft.body),
         "tokens": draft.token_estimate,
-        "body": codec.seal(draft, seq, now),
+        "body": codec.event(tenant, draft, seq, now),
         "content_bytes": draft.content_bytes,
         "tools": int(draft.tools),
     }

@@ -17,7 +17,7 @@ from sqlalchemy.sql import ColumnElement, Select
 from ....domain.filters import EventFilter
 from ....domain.model import POSITION_STEP, StoredEvent
 from ....domain.text import fold
-from ...contract.codec import Codec
+from ..encryption.codec import StoredCodec
 from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE, Record, Statements
 from ..scan_budget import UNLIMITED, ScanBudget, affordable
@@ -45,7 +45,7 @@ class Scanner:
 
     connection: Connection
     engine: Engine
-    codec: Codec
+    codec: StoredCodec
     statements: Statements
 
     def matching(
@@ -97,7 +97,7 @@ class Scanner:
     def stored(self, row: Row[Any] | Record, session: int) -> StoredEvent | None:
         """Returns the event; None if it was too large for the row and has been deleted since."""
         body = row.body if row.body is not None else self._large_body(session, row)
-        return None if body is None else StoredEvent(row.seq, body, bool(row.archived))
+        return None if body is None else StoredEvent(row.seq, self.codec.decrypt(body), bool(row.archived))
 
     def _large_body(self, session: int, row: Row[Any] | Record) -> bytes | None:
         # A compaction may have moved inserted events in the meantime; their seq never changes, but only theirs is indexed.

@@ -24,7 +24,7 @@ from .rows import require, session_of
 from .session_deletions import Deleted, SessionDeletion, SessionDeletions
 from .session_writes import Created, SessionCreation, SessionUpdate
 from .slices.removals import REMOVED_AT_ONCE
-from .unit_runner import FEW_ROWS, UnitRunner
+from .unit_runner import FEW_ROWS, UnitRunner, translate_errors
 
 
 class GroupedWrites:
@@ -39,7 +39,9 @@ class GroupedWrites:
         functions = Capability.FUNCTIONS in units.engine.capabilities
         self._function = AppendFunction(units.engine, units.codec) if functions else None
         self._writer = writer = Writer(self, max_pending_bytes=max_pending_bytes)
-        self.append: Callable[[AppendRequest], Awaitable[Appended]] = writer.write
+        self._codec = units.codec
+        self.append: Callable[[AppendRequest], Awaitable[Appended]]
+        self.append = writer.write if units.codec.vault is None else self._append_encrypted
         self.create: Callable[[SessionCreation], Awaitable[Created]] = writer.write
         self.update: Callable[[SessionUpdate], Awaitable[Session]] = writer.write
         self.delete: Callable[[SessionDeletion], Awaitable[Deleted]] = writer.write
@@ -59,6 +61,11 @@ class GroupedWrites:
             if isinstance(request, AppendRequest) and isinstance(outcome, Appended):
                 self._commits.appended(request, outcome)
         return outcomes
+
+    async def _append_encrypted(self, request: AppendRequest) -> Appended:
+        await translate_errors(self._engine, self._codec.ready(request.tenant))
+        append: Callable[[AppendRequest], Awaitable[Appended]] = self._writer.write
+        return await append(request)
 
     async def held(self, names: Collection[SessionName]) -> Collection[SessionName]:
         return await self._engine.write(lambda connection: self._engine.locks.held(connection, names))

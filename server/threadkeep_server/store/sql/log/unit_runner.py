@@ -8,7 +8,8 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from ....domain.errors import StoreUnavailable, ThreadkeepError
-from ...contract.codec import Codec
+from ..encryption.codec import StoredCodec
+from ..encryption.vault import KeyUnknown
 from ..engine.base import Engine, Unit
 from ..engine.statements import Statements
 from .scan import Scanner
@@ -23,7 +24,7 @@ class UnitRunner:
     """Runs units of work on an engine. Every method raises StoreUnavailable if the database fails."""
 
     def __init__(
-        self, engine: Engine, codec: Codec, statements: Statements | None = None, tenants: Collection[str] | None = None
+        self, engine: Engine, codec: StoredCodec, statements: Statements | None = None, tenants: Collection[str] | None = None
     ) -> None:
         self.engine = engine
         self.codec = codec
@@ -43,12 +44,26 @@ class UnitRunner:
         return await self.read(scan, snapshot=snapshot, short=short)
 
     async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
-        return await translate_errors(
-            self.engine, self.engine.read(unit, snapshot=snapshot, short=short, tenants=self._tenants)
-        )
+        def work() -> Awaitable[T]:
+            return self.engine.read(unit, snapshot=snapshot, short=short, tenants=self._tenants)
+
+        return await translate_errors(self.engine, work() if self.codec.vault is None else self._with_keys(work))
 
     async def write(self, unit: Unit[T]) -> T:
-        return await translate_errors(self.engine, self.engine.write(unit, tenants=self._tenants))
+        def work() -> Awaitable[T]:
+            return self.engine.write(unit, tenants=self._tenants)
+
+        return await translate_errors(self.engine, work() if self.codec.vault is None else self._with_keys(work))
+
+    async def _with_keys(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Repeats work that needs a key which another server has just made."""
+        try:
+            return await work()
+        except KeyUnknown:
+            vault = self.codec.vault
+            if vault is not None:
+                await vault.refresh()
+            return await work()
 
     async def index(self, unit: Unit[T]) -> T:
         """Runs a unit that writes derived tables only."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -18,9 +19,12 @@ from ....domain.errors import MemoryIdConflict
 from ....domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ....domain.text import fold
 from ...contract.memories import MemoryPage, is_replay, leaves_tombstone
+from ..encryption.codec import StoredCodec
 from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE
 from ..log.markers import memory_marker
+from ..scan_budget import ScanBudget, affordable
+from ..schema.encryption import ENCRYPTED, NO_MODEL
 from ..schema.tables import memories, memory_tombstones, memory_vectors
 from ..search.term_index import TermIndex, TermRow
 from .rows import DRAFT_COLUMNS, batches, column_conditions, draft_of, memories_of_keys, metadata_holds, within
@@ -41,7 +45,13 @@ class Words:
 
 
 def outcomes(
-    connection: Connection, tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], *, ingesting: bool
+    connection: Connection,
+    codec: StoredCodec,
+    tenant: str,
+    scope: MemoryScope,
+    drafts: Sequence[MemoryDraft],
+    *,
+    ingesting: bool,
 ) -> list[MemoryOutcome]:
     """Returns the outcome of adding each draft. Raises MemoryIdConflict."""
     ids = [draft.id for draft in drafts]
@@ -50,7 +60,7 @@ def outcomes(
     results = []
     for index, draft in enumerate(drafts):
         if draft.id in stored:
-            if not ingesting and not is_replay(draft, draft_of(stored[draft.id])):
+            if not ingesting and not is_replay(draft, draft_of(codec, stored[draft.id])):
                 raise MemoryIdConflict(draft.id, f"memories[{index}].id")
             results.append(MemoryOutcome.EXISTS)
         else:
@@ -85,6 +95,7 @@ def _buried(tenant: str, scope: MemoryScope) -> ColumnElement[bool]:
 def add(
     connection: Connection,
     engine: Engine,
+    codec: StoredCodec,
     words: Words,
     tenant: str,
     scope: MemoryScope,
@@ -94,13 +105,15 @@ def add(
     ingesting: bool,
 ) -> list[MemoryOutcome]:
     take_turn(connection, engine, tenant, scope)
-    results = outcomes(connection, tenant, scope, drafts, ingesting=ingesting)
+    results = outcomes(connection, codec, tenant, scope, drafts, ingesting=ingesting)
     fresh = [draft for draft, outcome in zip(drafts, results, strict=True) if outcome is MemoryOutcome.ADDED]
     version = words.version if words.index is not None else -words.version
     for some in batches(fresh):
         rows = [_row(tenant, scope, draft, now) | {"words": words.of(draft), "analyzer": version} for draft in some]
+        if codec.encrypts(tenant):
+            rows = [row | encrypted_columns(codec, tenant, row["content"], row["text"]) for row in rows]
         keys = connection.execute(memories.insert().returning(_m.id, sort_by_parameter_order=True), rows).scalars().all()
-        if words.index is not None:
+        if words.index is not None and not codec.encrypts(tenant):
             marker = memory_marker(tenant, scope)
             words.index.add(connection, [TermRow(key, marker, row["words"]) for key, row in zip(keys, rows, strict=True)])
         if not ingesting:
@@ -133,24 +146,65 @@ def _row(tenant: str, scope: MemoryScope, draft: MemoryDraft, now: int) -> dict[
     }
 
 
+def encrypted_columns(codec: StoredCodec, tenant: str, content: bytes, text: bytes) -> dict[str, Any]:
+    """Returns the columns of an entry that differ if it is encrypted: it is in no index."""
+    encrypted = {"content": codec.encrypt(tenant, content), "text": codec.encrypt(tenant, text)}
+    return encrypted | {"folded": "", "words": "", "analyzer": ENCRYPTED, "vector_model": NO_MODEL}
+
+
 def list_page(
-    connection: Connection, tenant: str, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
+    connection: Connection,
+    codec: StoredCodec,
+    tenant: str,
+    scope: MemoryScope,
+    wanted: MemoryFilter,
+    limit: int,
+    cursor: int | None,
 ) -> MemoryPage:
     query = sa.select(_m.id, _m.metadata_json).order_by(_m.id.desc())
     if cursor is not None:
         query = query.where(_m.id < cursor)
     keys = list(islice(_keys(connection, query, tenant, scope, wanted, limit + 1), limit + 1))
-    page = list(memories_of_keys(connection, tenant, scope, keys[:limit], wanted))
+    page = list(memories_of_keys(connection, codec, tenant, scope, keys[:limit], wanted))
     return MemoryPage(page, page[-1].key if len(keys) > limit else None)
 
 
 def holding(
-    connection: Connection, engine: Engine, tenant: str, scope: MemoryScope, folded: str, wanted: MemoryFilter, limit: int
+    connection: Connection,
+    engine: Engine,
+    codec: StoredCodec,
+    tenant: str,
+    scope: MemoryScope,
+    folded: str,
+    wanted: MemoryFilter,
+    limit: int,
 ) -> Sequence[Memory]:
     query = sa.select(_m.id, _m.metadata_json).where(engine.sql.contains(_m.folded, folded))
     query = query.order_by(_m.time.desc(), _m.id.desc())
     keys = islice(_keys(connection, query, tenant, scope, wanted, limit), limit)
-    return list(memories_of_keys(connection, tenant, scope, keys, wanted))
+    return list(memories_of_keys(connection, codec, tenant, scope, keys, wanted))
+
+
+def holding_encrypted(
+    connection: Connection,
+    codec: StoredCodec,
+    tenant: str,
+    scope: MemoryScope,
+    folded: str,
+    wanted: MemoryFilter,
+    limit: int,
+    budget: ScanBudget,
+) -> Sequence[Memory]:
+    """Like `holding`, of entries that have no folded text: reads the newest ones, as many as the budget admits."""
+    query = sa.select(_m.id, sa.func.length(_m.content).label("size")).where(within(tenant, scope), *column_conditions(wanted))
+    rows = connection.execute(query.order_by(_m.time.desc(), _m.id.desc())).all()
+    found: list[Memory] = []
+    for some in affordable(rows, budget, attrgetter("size")):
+        read = memories_of_keys(connection, codec, tenant, scope, [row.id for row in some], wanted)
+        found += [memory for memory in read if folded in fold(memory.draft.text)]
+        if len(found) >= limit:
+            break
+    return found[:limit]
 
 
 def _keys(
@@ -214,7 +268,7 @@ def _delete(connection: Connection, index: TermIndex | None, tenant: str, scope:
     """Deletes rows with their derived data. Returns the number of deleted embeddings."""
     keys = [row.id for row in rows]
     # Without an index in use, a stale one keeps keys that no entry has any more.
-    indexed = [TermRow(row.id, memory_marker(tenant, scope), row.words) for row in rows if row.analyzer > 0]
+    indexed = [TermRow(row.id, memory_marker(tenant, scope), row.words) for row in rows if 0 < row.analyzer < ENCRYPTED]
     if index is not None and indexed:
         index.remove(connection, indexed)
     # In this order: a transaction that embeds an entry locks its row, so its embedding exists when the second statement runs.

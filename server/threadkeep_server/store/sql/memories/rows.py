@@ -10,6 +10,8 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope, top_values
+from ..encryption.codec import StoredCodec
+from ..encryption.vault import is_encrypted
 from ..schema.tables import memories
 
 T = TypeVar("T")
@@ -62,11 +64,12 @@ def metadata_holds(row: Row[Any], wanted: MemoryFilter) -> bool:
     return not wanted.metadata or wanted.metadata.items() <= top_values(row.metadata_json.decode()).items()
 
 
-def draft_of(row: Row[Any]) -> MemoryDraft:
+def draft_of(codec: StoredCodec, row: Row[Any]) -> MemoryDraft:
+    encrypted = is_encrypted(row.content)  # not the text, which may begin with any character
     return MemoryDraft(
         id=row.memory_id,
-        content=row.content,
-        text=row.text.decode(),
+        content=codec.decrypt(row.content),
+        text=(codec.decrypt(row.text) if encrypted else row.text).decode(),
         author=row.author,
         event_time=row.event_time,
         session_id=row.session_id,
@@ -76,13 +79,13 @@ def draft_of(row: Row[Any]) -> MemoryDraft:
 
 
 def memories_of_keys(
-    connection: Connection, tenant: str, scope: MemoryScope, keys: Iterable[int], wanted: MemoryFilter
+    connection: Connection, codec: StoredCodec, tenant: str, scope: MemoryScope, keys: Iterable[int], wanted: MemoryFilter
 ) -> Iterator[Memory]:
     """Returns the memories that are in the scope and match the filter, in the order of the keys."""
     for some in batches(list(keys)):
         found = {row.id: row for row in rows_of_keys(connection, tenant, scope, some, wanted, _MEMORY_COLUMNS)}
         for row in (found[key] for key in some if key in found):
-            yield Memory(row.id, MemoryScope(row.app, row.user_id), draft_of(row), row.record_time)
+            yield Memory(row.id, MemoryScope(row.app, row.user_id), draft_of(codec, row), row.record_time)
 
 
 def rows_of_keys(

@@ -21,6 +21,7 @@ from ...contract.terms import matched, selected
 from ..log.markers import memory_marker
 from ..log.scan import Scanner
 from ..scan_budget import ScanBudget, affordable
+from ..schema.encryption import ENCRYPTED
 from ..schema.tables import memories
 from ..search.candidate_selection import Choice, Unindexed
 from ..search.derivation import terms_text
@@ -76,7 +77,8 @@ def _behind(
     budget did not suffice; these have no terms."""
     present = scanner.codec.words_version
     if index is not None:
-        ends = sa.select(sa.func.min(_m.analyzer)).scalar_subquery(), sa.select(sa.func.max(_m.analyzer)).scalar_subquery()
+        newest = sa.select(sa.func.max(_m.analyzer)).where(_m.analyzer < ENCRYPTED)
+        ends = sa.select(sa.func.min(_m.analyzer)).scalar_subquery(), newest.scalar_subquery()
         if set(scanner.connection.execute(sa.select(*ends)).one()) <= {present, None}:
             return {}, 0
     # Listed without the content: only what the budget admits is read.
@@ -100,7 +102,7 @@ def _words_of(scanner: Scanner, rows: Sequence[Row[Any]]) -> Mapping[int, str]:
     found = {row.id: row.words for row in rows if abs(row.analyzer) == codec.words_version}
 
     def analyze(some: Sequence[Row[Any]]) -> Mapping[int, str]:
-        return {row.id: terms_text(codec.memory_words(row.content, row.time)) for row in some}
+        return {row.id: terms_text(codec.memory_words(codec.decrypt(row.content), row.time)) for row in some}
 
     for some in batches([row for row in rows if row.id not in found]):
         found |= scanner.engine.run_in_thread(partial(analyze, some))
@@ -146,7 +148,8 @@ def renew(connection: Connection, index: TermIndex, renewed: Iterable[Renewed], 
 
 def prepare(connection: Connection, index: TermIndex, table: str) -> None:
     """Creates the index if there is none. A new index does not have the stored entries."""
-    known = sa.inspect(connection).has_table(table)
+    exists = sa.inspect(connection).has_table(table)
     index.prepare(connection, rebuild=False)
-    if not known:
-        connection.execute(memories.update().where(_m.analyzer > 0).values(analyzer=-_m.analyzer))
+    if not exists:
+        known = _m.analyzer.between(1, ENCRYPTED - 1)
+        connection.execute(memories.update().where(known).values(analyzer=-_m.analyzer))

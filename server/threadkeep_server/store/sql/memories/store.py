@@ -12,7 +12,7 @@ from ....domain.memories import ALL_MEMORIES, Forget, Forgotten, Memory, MemoryD
 from ....domain.search import Candidates, WordQuery
 from ...contract.memories import MemoryPage
 from ..engine.base import Engine
-from ..log.unit_runner import UnitRunner
+from ..log.unit_runner import UnitRunner, translate_errors
 from ..scan_budget import ScanBudget, ScanLimits
 from ..schema import versions
 from ..search.derivation import terms_text
@@ -47,10 +47,14 @@ class SqlMemories:
     ) -> Sequence[MemoryOutcome]:
         # Read first: most entries of a repeated ingestion exist, and analysis costs more than a query.
         expected = await self._units.of(tenant).read(
-            lambda connection: memory_queries.outcomes(connection, tenant, scope, drafts, ingesting=ingesting), snapshot=True
+            lambda connection: memory_queries.outcomes(
+                connection, self._units.codec, tenant, scope, drafts, ingesting=ingesting
+            ),
+            snapshot=True,
         )
         if MemoryOutcome.ADDED not in expected:
             return expected
+        await translate_errors(self._units.engine, self._units.codec.ready(tenant))
         # Not in the transaction: on SQLite it would block all writers.
         fresh = [draft for draft, outcome in zip(drafts, expected, strict=True) if outcome is MemoryOutcome.ADDED]
         made = await asyncio.to_thread(lambda: {draft.id: self._words_of(draft, now) for draft in fresh})
@@ -62,7 +66,7 @@ class SqlMemories:
         words = memory_queries.Words(self._index, self._units.codec.words_version, of)
         return await self._units.of(tenant).write(
             lambda connection: memory_queries.add(
-                connection, self._units.engine, words, tenant, scope, drafts, now, ingesting=ingesting
+                connection, self._units.engine, self._units.codec, words, tenant, scope, drafts, now, ingesting=ingesting
             )
         )
 
@@ -74,29 +78,37 @@ class SqlMemories:
         self, tenant: str, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
     ) -> MemoryPage:
         return await self._units.of(tenant).read(
-            lambda connection: memory_queries.list_page(connection, tenant, scope, wanted, limit, cursor), snapshot=True
+            lambda connection: memory_queries.list_page(connection, self._units.codec, tenant, scope, wanted, limit, cursor),
+            snapshot=True,
         )
 
     async def memories_by_key(
         self, tenant: str, scope: MemoryScope, keys: Sequence[int], wanted: MemoryFilter = ALL_MEMORIES
     ) -> Sequence[Memory]:
         return await self._units.of(tenant).read(
-            lambda connection: list(memories_of_keys(connection, tenant, scope, keys, wanted)), snapshot=True
+            lambda connection: list(memories_of_keys(connection, self._units.codec, tenant, scope, keys, wanted)), snapshot=True
         )
 
     async def memories_holding(
         self, tenant: str, scope: MemoryScope, folded: str, wanted: MemoryFilter, limit: int
     ) -> Sequence[Memory]:
-        return await self._units.of(tenant).read(
-            lambda connection: memory_queries.holding(connection, self._units.engine, tenant, scope, folded, wanted, limit),
-            snapshot=True,
-        )
+        codec, engine = self._units.codec, self._units.engine
+        scans = codec.scans(tenant)
+
+        def unit(connection: Connection) -> Sequence[Memory]:
+            if scans:
+                budget = ScanBudget(self._limits)
+                return memory_queries.holding_encrypted(connection, codec, tenant, scope, folded, wanted, limit, budget)
+            return memory_queries.holding(connection, engine, codec, tenant, scope, folded, wanted, limit)
+
+        return await self._units.of(tenant).read(unit, snapshot=True)
 
     async def memory_candidates(
         self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
     ) -> Candidates:
+        index = None if self._units.codec.scans(tenant) else self._index
         return await self._units.of(tenant).scan(
-            lambda scanner: search.candidates(scanner, self._index, tenant, scope, query, wanted, ScanBudget(self._limits)),
+            lambda scanner: search.candidates(scanner, index, tenant, scope, query, wanted, ScanBudget(self._limits)),
             snapshot=True,
         )
 

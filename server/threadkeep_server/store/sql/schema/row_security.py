@@ -12,6 +12,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy import Connection, Table
 
+from .encryption import tenant_keys
 from .erasures import erased_ids, erasures
 from .tables import (
     changes,
@@ -55,7 +56,7 @@ def _of(table: Table, column: str) -> str:
 
 def conditions() -> dict[Table, str]:
     """Returns the condition of the rows that a transaction may see and write, by table."""
-    own = dict.fromkeys((sessions, consumers, policies, memories, memory_tombstones, erasures), _OWN)
+    own = dict.fromkeys((sessions, consumers, policies, memories, memory_tombstones, erasures, tenant_keys), _OWN)
     of_session = {table: _of(sessions, f"{table.name}.session") for table in (session_labels, events, compactions)}
     members = (consumer_members, consumer_partitions, parked_changes)
     of_consumer = {table: _of(consumers, f"{table.name}.consumer") for table in members}

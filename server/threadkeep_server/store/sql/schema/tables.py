@@ -29,7 +29,7 @@ from ....domain.feed import ChangeKind
 from ....domain.model import POSITION_STEP
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 # 8: older code returns archived events that wait to be marked as active, or knows only some of them.
 OLDEST_CODE_THAT_CAN_RUN = 8
 

@@ -22,6 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ....domain.model import POSITION_STEP
 from ...contract.codec import Codec
+from ..encryption.vault import is_encrypted
 from ..engine.base import Engine
 from ..log.change_order import beyond
 from ..log.markers import markers
@@ -175,7 +176,8 @@ class Indexer:
         return tuple(floor) > (at.xid, at.change)
 
     def _derive(self, connection: Connection, found: Sequence[Row[Any]], by_process: bool) -> None:
-        found = sorted(found, key=lambda row: row.id)
+        # The index would contain the words of encrypted events.
+        found = sorted((row for row in found if not is_encrypted(row.body)), key=lambda row: row.id)
         for chunk, derived in self._deriver.derive(found, by_process=by_process):
             each = list(zip(chunk, derived, strict=True))
             texts = [(row.id, scope_of(row.tenant, row.user_id), derived.text) for row, derived in each]
@@ -186,16 +188,25 @@ class Indexer:
 
     def _remove(self, connection: Connection, change: Row[Any]) -> None:
         """Removes derived data of a deleted session: rows in its span of ids without an event."""
-        query = sa.select(event_text, event_words.c.markers, event_words.c.words)
-        query = query.outerjoin(event_words, event_words.c.id == event_text.c.id)
-        gone = connection.execute(
-            query.where(event_text.c.id.between(change.first, change.last), ~has_event(event_text.c.id))
-        ).all()
-        if gone:
-            texts: list[TextRow] = [(row.id, row.scope, row.text) for row in gone]
-            words = [TermRow(row.id, row.markers, row.words) for row in gone if row.words is not None]
-            self._index.remove(connection, texts, words)
+        _remove(connection, self._index, event_text.c.id.between(change.first, change.last), ~has_event(event_text.c.id))
         maintenance.deleted(connection, change.first, change.last)
+
+
+def remove_derived(connection: Connection, engine: Engine, index: TextIndex, keys: Sequence[int]) -> bool:
+    """Removes the derived data of these events. Returns whether it could: not while a server is indexing."""
+    if not engine.locks.try_acquire(connection, {_TURN}):
+        return False
+    _remove(connection, index, event_text.c.id.in_(keys))
+    return True
+
+
+def _remove(connection: Connection, index: TextIndex, *which: ColumnElement[bool]) -> None:
+    query = sa.select(event_text, event_words.c.markers, event_words.c.words)
+    gone = connection.execute(query.outerjoin(event_words, event_words.c.id == event_text.c.id).where(*which)).all()
+    if gone:
+        texts: list[TextRow] = [(row.id, row.scope, row.text) for row in gone]
+        words = [TermRow(row.id, row.markers, row.words) for row in gone if row.words is not None]
+        index.remove(connection, texts, words)
 
 
 def _added(connection: Connection, batch: Sequence[Row[Any]], kind: int) -> Sequence[Row[Any]]:

@@ -23,7 +23,8 @@ from .text_index import TextIndex
 
 
 class SqlSearch:
-    """SearchStore on a database. `index` None: searches scan. `limits`: for events that are not indexed."""
+    """SearchStore on a database. `index` None: searches scan, as those of encrypted tenants do. `limits`: for events that are
+    not indexed."""
 
     def __init__(self, units: UnitRunner, index: TextIndex | None, limits: ScanLimits) -> None:
         self._units = units
@@ -32,18 +33,23 @@ class SqlSearch:
         self._analyzed = AnalysisCache(lambda body, time: terms_text(units.codec.words(body, time)))
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
-        scope = query.scope
+        scope, index = query.scope, self._index_of(tenant)
 
         def unit(scanner: Scanner) -> SearchPage:
             budget = ScanBudget(self._limits)
             if isinstance(scope, SessionRef):
                 return literal_queries.search_session(scanner, tenant, scope, query, budget)
-            return literal_queries.search_sessions(scanner, self._index, tenant, scope, query, budget)
+            return literal_queries.search_sessions(scanner, index, tenant, scope, query, budget)
 
         return await self._units.of(tenant).scan(unit, snapshot=True)
 
+    def _index_of(self, tenant: str) -> TextIndex | None:
+        """Raises SearchDisabled."""
+        return None if self._units.codec.scans(tenant) else self._index
+
     async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
-        index = None if self._index is None else self._index.words
+        texts = self._index_of(tenant)
+        index = None if texts is None else texts.words
 
         def unit(scanner: Scanner) -> Candidates:
             return word_candidates(scanner, self._analyzed, index, tenant, scope, query, wanted, ScanBudget(self._limits))

@@ -14,8 +14,9 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ....domain.model import Caller
-from ...contract.codec import Codec
 from ...contract.vectors import Source, Unembedded
+from ..encryption.codec import StoredCodec
+from ..encryption.vault import is_encrypted
 from ..log.slices.removals import has_event
 from ..schema.tables import event_text, events, memories, sessions, vector_models
 from .tables import event_vectors, vector_progress
@@ -40,7 +41,7 @@ def is_present(connection: Connection, model: int) -> bool:
     return found is not None and found.number == model
 
 
-def next_events(connection: Connection, codec: Codec, model: int, limit: int) -> Sequence[Unembedded] | None:
+def next_events(connection: Connection, codec: StoredCodec, model: int, limit: int) -> Sequence[Unembedded] | None:
     """Returns the first waiting events; None: none found yet, but there are more to check. Writes derived tables."""
     if not is_present(connection, model):
         return []
@@ -74,7 +75,7 @@ def _done(model: int) -> ColumnElement[bool]:
     return sa.exists().where(event_vectors.c.id == event_text.c.id, event_vectors.c.model == model)
 
 
-def _events(connection: Connection, codec: Codec, ids: Sequence[int]) -> Iterator[Unembedded]:
+def _events(connection: Connection, codec: StoredCodec, ids: Sequence[int]) -> Iterator[Unembedded]:
     if not ids:
         return
     sizes = connection.execute(sa.select(events.c.id, events.c.size).where(events.c.id.in_(ids)).order_by(events.c.id)).all()
@@ -82,7 +83,8 @@ def _events(connection: Connection, codec: Codec, ids: Sequence[int]) -> Iterato
     fitting = sum(1 for _ in takewhile(lambda total: total <= _MOST_BYTES, totals))
     wanted = [row.id for row in sizes[: max(1, fitting)]]
     for row in connection.execute(sa.select(events.c.id, events.c.body).where(events.c.id.in_(wanted)).order_by(events.c.id)):
-        yield Unembedded(row.id, codec.texts(row.body).of())
+        # Embeddings contain what a text says, so an encrypted one has none.
+        yield Unembedded(row.id, "" if is_encrypted(row.body) else codec.texts(row.body).of())
 
 
 def next_memories(connection: Connection, model: int, limit: int) -> Sequence[Unembedded]:

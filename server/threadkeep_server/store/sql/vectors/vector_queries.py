@@ -16,6 +16,7 @@ from ....domain.scopes import AppScope, EventScope
 from ...contract.vectors import Embedded, Floats, check_dimension, check_vectors
 from ..log.markers import memory_marker
 from ..log.rows import require
+from ..schema.encryption import NO_MODEL
 from ..schema.tables import event_text, events, memories, memory_vectors, sessions, vector_models
 from .queue import present_model
 from .tables import event_vectors
@@ -85,7 +86,7 @@ def put_memories(connection: Connection, model: int, keys: Sequence[int], vector
     if not _may_put(connection, model, keys, vectors):
         return []
     # A concurrent deletion comes first, and they do not exist, or waits for this and then finds the vectors.
-    waits = (memories.c.id.in_(keys), memories.c.vector_model != model)
+    waits = (memories.c.id.in_(keys), memories.c.vector_model.not_in((model, NO_MODEL)))
     owner = (memories.c.tenant, memories.c.app, memories.c.user_id)
     marked = memories.update().where(*waits).values(vector_model=model).returning(memories.c.id, *owner)
     there = connection.execute(marked).all()

@@ -314,6 +314,25 @@ public enum ErrorReason
    * <code>ERROR_REASON_EMBEDDER_FAILED = 31;</code>
    */
   ERROR_REASON_EMBEDDER_FAILED(31),
+  /**
+   * <pre>
+   * The tenant's texts are encrypted and their key was destroyed: they are erased, and none can be added. Use another
+   * tenant. Code FAILED_PRECONDITION. {"reason":"ENCRYPTION_KEY_DESTROYED","domain":"threadkeep.dev","metadata":{}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_ENCRYPTION_KEY_DESTROYED = 32;</code>
+   */
+  ERROR_REASON_ENCRYPTION_KEY_DESTROYED(32),
+  /**
+   * <pre>
+   * The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set
+   * encrypted_search. Code FAILED_PRECONDITION.
+   * {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_SEARCH_DISABLED = 33;</code>
+   */
+  ERROR_REASON_SEARCH_DISABLED(33),
   UNRECOGNIZED(-1),
   ;
 
@@ -624,6 +643,25 @@ public enum ErrorReason
    * <code>ERROR_REASON_EMBEDDER_FAILED = 31;</code>
    */
   public static final int ERROR_REASON_EMBEDDER_FAILED_VALUE = 31;
+  /**
+   * <pre>
+   * The tenant's texts are encrypted and their key was destroyed: they are erased, and none can be added. Use another
+   * tenant. Code FAILED_PRECONDITION. {"reason":"ENCRYPTION_KEY_DESTROYED","domain":"threadkeep.dev","metadata":{}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_ENCRYPTION_KEY_DESTROYED = 32;</code>
+   */
+  public static final int ERROR_REASON_ENCRYPTION_KEY_DESTROYED_VALUE = 32;
+  /**
+   * <pre>
+   * The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set
+   * encrypted_search. Code FAILED_PRECONDITION.
+   * {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_SEARCH_DISABLED = 33;</code>
+   */
+  public static final int ERROR_REASON_SEARCH_DISABLED_VALUE = 33;
 
 
   public final int getNumber() {
@@ -682,6 +720,8 @@ public enum ErrorReason
       case 29: return ERROR_REASON_MEMORY_ID_CONFLICT;
       case 30: return ERROR_REASON_EMBEDDER_NOT_CONFIGURED;
       case 31: return ERROR_REASON_EMBEDDER_FAILED;
+      case 32: return ERROR_REASON_ENCRYPTION_KEY_DESTROYED;
+      case 33: return ERROR_REASON_SEARCH_DISABLED;
       default: return null;
     }
   }

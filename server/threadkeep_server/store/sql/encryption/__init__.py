@@ -1,0 +1,1 @@
+"""Encryption of what conversations and memories say, with a key per tenant."""
