@@ -126,6 +126,8 @@ async def _start(settings: Settings, control: socket.socket, admin: Path) -> asy
         port=port,
         tls_key=settings.tls_private_key,
         tls_cert=settings.tls_certificate,
+        tls_ca_cert=settings.tls_client_ca,
+        tls_require_client_certificate=False,
         tls_enable_http3=False,
         lifespan=True,
     )
@@ -140,6 +142,9 @@ async def _start(settings: Settings, control: socket.socket, admin: Path) -> asy
     listener["enable_reuse_port"] = False
     manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager |= _limits(settings)
+    if settings.tls_client_ca is not None:
+        # Replaces what clients send in the header.
+        manager |= {"forward_client_cert_details": "SANITIZE_SET", "set_current_client_cert_details": {"cert": True}}
     manager["http_filters"].insert(0, _path_filter())
     if settings.http_address:
         # A second listener would be a second server.

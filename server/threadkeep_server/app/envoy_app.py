@@ -20,6 +20,7 @@ from ..config.settings import Settings
 from ..domain.errors import ServerDraining
 from ..logs import setup_logging
 from ..transport.asgi import ASGIApp, Receive, Scope, Send
+from ..transport.client_certificates import CLIENT_NAMES, FORWARDED, forwarded_names
 from ..transport.envoy.app import GrpcApp, is_grpc
 from ..transport.envoy.public import HealthServicer, health_service, reflection_service
 from ..transport.envoy.receiving import until_departure
@@ -45,6 +46,7 @@ class _App:
         self._stack = AsyncExitStack()
         self._running: set[asyncio.Task[Any]] = set()
         self._draining = False
+        self._has_client_ca = False
         self._opened: Opened
         self._grpc: GrpcApp
         self._gateway: ASGIApp
@@ -58,6 +60,8 @@ class _App:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - an app runs in a task
         self._running.add(task)
+        if self._has_client_ca:
+            CLIENT_NAMES.set(forwarded_names(next((value for name, value in scope["headers"] if name == FORWARDED), b"")))
         try:
             if is_grpc(next((value for name, value in scope["headers"] if name == b"content-type"), b"")):
                 await self._grpc(scope, receive, send)
@@ -77,6 +81,7 @@ class _App:
         if not line:  # the process that started Envoy was killed before
             os.kill(os.getpid(), signal.SIGKILL)
         settings = Settings.model_validate_json(line)
+        self._has_client_ca = settings.tls_client_ca is not None
         setup_logging(settings.log_level, settings.log_format)
         try:
             await self._open(settings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from ..config.settings import Principal, Settings
 from ..domain.model import Caller
@@ -30,11 +29,11 @@ def _callers(principals: Mapping[str, Principal]) -> dict[str, Caller]:
     return {name: Caller(who.tenant, who.user_id, granted(who.roles)) for name, who in principals.items()}
 
 
-def tls_files(settings: Settings, client_ca: Path | None = None) -> TlsFiles | None:
+def tls_files(settings: Settings) -> TlsFiles | None:
     """Returns the files of TLS, None without it. Raises OSError."""
     if settings.tls_certificate is None or settings.tls_private_key is None:
         return None
-    return TlsFiles(settings.tls_certificate, settings.tls_private_key, client_ca)
+    return TlsFiles(settings.tls_certificate, settings.tls_private_key, settings.tls_client_ca)
 
 
 def _jwt_tokens(settings: Settings) -> TokenSource:

@@ -312,7 +312,7 @@ def _sql_options(settings: Settings) -> SqlOptions:
 
 
 def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
-    files = identity.tls_files(settings, settings.tls_client_ca)
+    files = identity.tls_files(settings)
     return None if files is None else server_credentials(files)
 
 

@@ -97,8 +97,9 @@ class IdentitySettings(AccessSettings):
 
     tls_client_ca: Path | None = Field(
         default=None,
-        description="PEM file with the CA of clients' certificates (mTLS): over gRPC every client must have one, also with a "
-        "token. Requires `tls_certificate` and the front end `grpc`. Absent: no client certificates.",
+        description="PEM file with the CA of clients' certificates (mTLS). Over gRPC's own port every client must have one, "
+        "also with a token; over HTTP and behind Envoy clients may have one. Requires `tls_certificate`. Absent: no client "
+        "certificates.",
     )
     tls_client_identities: dict[str, Principal] = Field(
         default_factory=dict,
@@ -128,8 +129,8 @@ class IdentitySettings(AccessSettings):
             problems.append("jwt_tenant: must be set, or jwt_tenant_claim, with jwt_issuer")
         if self.tls_client_identities and self.tls_client_ca is None:
             problems.append("tls_client_ca: must be set with tls_client_identities: the CA of these certificates")
-        if self.tls_client_ca is not None and (self.tls_certificate is None or self.frontend != "grpc"):
-            problems.append("tls_client_ca: needs tls_certificate and the front end grpc")
+        if self.tls_client_ca is not None and self.tls_certificate is None:
+            problems.append("tls_client_ca: needs tls_certificate; without TLS, clients show no certificates")
         if self.tls_client_ca is not None and (problem := ca_problem(self.tls_client_ca)):
             problems.append(f"tls_client_ca: {problem}")
         if problems:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPSConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import grpc
 import pytest
@@ -81,6 +84,68 @@ def test_a_client_certificate_identifies_the_caller(start_server: ServerFactory,
     for client in (None, stranger.issue("operator")):
         with sessions(port, authority, client) as stub:
             assert code_of(stub, "token-for-grpc-000") == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize("frontend", ["grpc", "envoy"])
+def test_a_client_certificate_identifies_the_caller_over_http(
+    start_server: ServerFactory, tmp_path: Path, frontend: str
+) -> None:
+    authority, stranger = Authority(), Authority()
+    certificate, key = authority.server(tmp_path)
+    (tmp_path / "ca.crt").write_bytes(authority.pem)
+    server = start_server(
+        tls_certificate=certificate,
+        tls_private_key=key,
+        tls_client_ca=tmp_path / "ca.crt",
+        tls_client_identities={AGENT: {"tenant": "acme", "user_id": "alice", "roles": ["reader"]}},
+        auth_tokens={"token-for-http-000": {"tenant": "acme"}},
+        frontend=frontend,
+    )
+
+    def code(path: str, client: tuple[bytes, bytes] | None, **headers: str) -> str:
+        return posted(server.http_port or 0, path, authority, client, tmp_path, headers)
+
+    names = (x509.DNSName("agent.example"), x509.UniformResourceIdentifier(AGENT))
+    agent = authority.issue("agent", *names)
+    assert code("ListSessions", agent) == "OK"
+    assert code("CreateSession", agent) == "PERMISSION_DENIED"
+    # A token that is sent decides: it may create sessions, but for no user.
+    assert code("CreateSession", agent, authorization="Bearer token-for-http-000") == "INVALID_FIELD"
+    assert code("ListSessions", agent, authorization="Bearer unknown-token-000") == "UNAUTHENTICATED"
+    pem = quote(agent[0].decode(), safe="")
+    for client in (None, authority.issue("other"), authority.issue("x", x509.UniformResourceIdentifier(f"a:b;URI={AGENT}"))):
+        assert code("ListSessions", client) == "UNAUTHENTICATED"
+        forged = {"x-forwarded-client-cert": f'Hash=1;Cert="{pem}";URI={AGENT}'}
+        assert code("ListSessions", client, **forged) == "UNAUTHENTICATED"
+    assert code("ListSessions", None, authorization="Bearer token-for-http-000") == "OK"
+    with pytest.raises(OSError, match=r"alert|EOF|reset|closed"):
+        code("ListSessions", stranger.issue("agent", *names), authorization="Bearer token-for-http-000")
+    if frontend == "envoy":
+        with sessions(server.grpc_port, authority, agent) as stub:
+            assert code_of(stub) == "OK"
+        with sessions(server.grpc_port, authority) as stub:
+            assert code_of(stub) == "UNAUTHENTICATED"
+
+
+def posted(
+    port: int, path: str, authority: Authority, client: tuple[bytes, bytes] | None, folder: Path, headers: dict[str, str]
+) -> str:
+    """Returns the reason of the error of an RPC over JSON, or OK."""
+    context = ssl.create_default_context(cadata=authority.pem.decode())
+    if client is not None:
+        pair = folder / "client.pem"
+        pair.write_bytes(b"".join(client))
+        context.load_cert_chain(pair)
+    connection = HTTPSConnection("127.0.0.1", port, context=context, timeout=30)
+    try:
+        connection.request(
+            "POST", f"/threadkeep.v1.SessionService/{path}", "{}", {"content-type": "application/json", **headers}
+        )
+        response = connection.getresponse()
+        body = json.loads(response.read())
+    finally:
+        connection.close()
+    return "OK" if response.status == 200 else str(body["details"][0]["debug"]["reason"])
 
 
 def test_a_renewed_certificate_is_used_for_new_connections_on_both_ports(start_server: ServerFactory, tmp_path: Path) -> None:

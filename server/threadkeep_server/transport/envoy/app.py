@@ -17,6 +17,7 @@ from ...service.call_limit import UNLIMITED, CallLimit
 from ..asgi import Receive, Scope, Send
 from ..audit.peer import PEER
 from ..auth import Authenticator
+from ..client_certificates import CLIENT_NAMES
 from ..connections import DEFAULT_LIMITS, ConnectionLimits
 from ..decoding import DECODER
 from ..errors import as_domain_error, release, status_of
@@ -90,7 +91,7 @@ class GrpcApp:
             raise StatusError(UNIMPLEMENTED, f"{path} is not a method of this server")
         credential = headers.get(b"authorization")
         authorization = None if credential is None else credential.decode("latin-1")
-        return method, await self._authenticator.admit(method.role, authorization, method=path)
+        return method, await self._authenticator.admit(method.role, authorization, CLIENT_NAMES.get(), method=path)
 
     def drain(self) -> None:
         """Refuses new calls from now on. A call that is canceled later ends with ServerDraining."""

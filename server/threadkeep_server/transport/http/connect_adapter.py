@@ -30,6 +30,7 @@ from ...domain.model import Caller
 from ...service.call_limit import CallLimit
 from ..asgi import ASGIApp, Receive, Scope, Send
 from ..auth import Authenticator
+from ..client_certificates import CLIENT_NAMES
 from ..decoding import DECODER
 from ..errors import as_domain_error, release, status_of
 from ..rpc import Method, Service, encode, most_decompressed, too_large
@@ -131,8 +132,8 @@ class _Calls:
         try:
             service, name = ctx.method.service_name, ctx.method.name
             authorization = ctx.request_headers.get("authorization")
-            admitted = self._authenticator.admit(self._roles[service, name], authorization, method=f"/{service}/{name}")
-            self._callers[ctx] = await admitted
+            role, names = self._roles[service, name], CLIENT_NAMES.get()
+            self._callers[ctx] = await self._authenticator.admit(role, authorization, names, method=f"/{service}/{name}")
             if _is_counted(ctx):
                 self._limit.__enter__()
         except Exception as error:

@@ -10,10 +10,13 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..asgi import Receive
+from ..client_certificates import names_in
 from ..connections import ConnectionLimits
 
 # For the rest of a body after its response, which the client may still want to read.
 _LINGERS_S: Final = 5.0
+CERTIFIED: Final = "client_names"
+"""The state of a request that has the names in its client's certificate."""
 _LATE: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -28,6 +31,10 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        tls = transport.get_extra_info("ssl_object")
+        certificate = None if tls is None else tls.getpeercert(binary_form=True)
+        if certificate:
+            self.app_state = {**self.app_state, CERTIFIED: names_in(certificate)}
         if len(self.connections) > self._limits.most:
             transport.abort()
         else:

@@ -16,6 +16,7 @@ from ...service.memory.memories import MemoryService
 from ..asgi import Receive, Scope, Send
 from ..audit.trail import Trail
 from ..auth import Authenticator
+from ..client_certificates import CLIENT_NAMES
 from ..errors import as_domain_error
 from ..rpc import required_role
 from .responses import respond_error, respond_json
@@ -57,7 +58,7 @@ class MemoryRoute:
         try:
             authorization = dict(scope["headers"]).get(b"authorization")
             credential = None if authorization is None else authorization.decode("latin-1")
-            caller = await self._authenticator.admit(_ROLE, credential, method=_AUDITED)
+            caller = await self._authenticator.admit(_ROLE, credential, CLIENT_NAMES.get(), method=_AUDITED)
             session = _named(scope, await _body(receive))
             recorded: AbstractContextManager[object] = nullcontext()
             if self._trail is not None:

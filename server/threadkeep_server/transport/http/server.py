@@ -20,12 +20,13 @@ from ...service.call_limit import UNLIMITED, CallLimit
 from ..asgi import ASGIApp, Receive, Scope, Send
 from ..audit.peer import PEER
 from ..auth import Authenticator
+from ..client_certificates import CLIENT_NAMES
 from ..connections import DEFAULT_LIMITS, ConnectionLimits
 from ..errors import as_domain_error
 from ..rpc import Method, Service
 from ..tls_files import TlsFiles
 from .connect_adapter import connect_app
-from .connection import Connection, bounded
+from .connection import CERTIFIED, Connection, bounded
 from .headers import ambiguous, cors, with_challenge, with_content_type, with_headers, with_line_end
 from .memory_route import PATTERN, SHOWN, MemoryRoute
 from .metrics import CONTENT_TYPE, Metrics
@@ -83,6 +84,8 @@ class _Gateway:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"only HTTP is served here, not {scope['type']}")
+        if CERTIFIED in scope.get("state", ()):
+            CLIENT_NAMES.set(scope["state"][CERTIFIED])
         # Only a shutdown cancels a call. Its client has a response by then, and the server logs the number of such calls.
         with contextlib.suppress(asyncio.CancelledError):
             if problem := ambiguous(scope["headers"]):
@@ -133,7 +136,9 @@ class _Gateway:
     async def _is_operator(self, headers: dict[bytes, bytes], send: Send) -> bool:
         """Reports whether the caller has the role ops; otherwise it gets the error."""
         try:
-            await self._authenticator.admit(OPS, headers.get(b"authorization", b"").decode("latin-1"), method="GET /metrics")
+            credential = headers.get(b"authorization")
+            authorization = None if credential is None else credential.decode("latin-1")
+            await self._authenticator.admit(OPS, authorization, CLIENT_NAMES.get(), method="GET /metrics")
         except ThreadkeepError as error:
             await respond_error(send, error)
             return False
@@ -297,6 +302,9 @@ def _config(app: ASGIApp, tls: TlsFiles | None, grace_s: float) -> uvicorn.Confi
         config.load()
     except ssl.SSLError:
         raise OSError("tls_certificate and tls_private_key must be PEM files that belong together") from None
+    if config.ssl is not None and tls is not None and tls.client_ca is not None:
+        config.ssl.verify_mode = ssl.CERT_OPTIONAL
+        config.ssl.load_verify_locations(tls.client_ca)
     return config
 
 
@@ -331,6 +339,8 @@ class _Server(uvicorn.Server):
         while not await self.on_tick(0):
             if self._tls is not None and self.config.ssl is not None and self._tls.changed():
                 self.config.ssl.load_cert_chain(self._tls.certificate, self._tls.private_key)
+                if self._tls.client_ca is not None:
+                    self.config.ssl.load_verify_locations(self._tls.client_ca)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), _TICK_S)
 
