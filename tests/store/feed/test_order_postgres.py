@@ -23,6 +23,7 @@ from threadkeep_server.domain.model import SessionChange
 from threadkeep_server.store.contract.events import AppendRequest
 from threadkeep_server.store.sql.engine.base import SessionName
 from threadkeep_server.store.sql.engine.postgres_dialect import PostgresLocks
+from threadkeep_server.store.sql.log import group_commit
 from threadkeep_server.store.sql.schema.tables import APPENDED, CREATED, changes
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
@@ -44,6 +45,12 @@ async def database(postgres_url: str) -> AsyncIterator[asyncpg.Connection]:
     connection = await asyncpg.connect(postgres_url.replace("+asyncpg", ""))
     yield connection
     await connection.close()
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No group sets a locked session aside, or a slow machine lets the rival write first."""
+    monkeypatch.setattr(group_commit, "LOCK_WAIT_MS", 20_000)
 
 
 @asynccontextmanager
@@ -86,6 +93,7 @@ def appended(store: SqlStore, *session_ids: str) -> asyncio.Future[Any]:
     return asyncio.gather(*(store.append(AppendRequest(TENANT, ref(name), [draft("x")], NOW)) for name in session_ids))
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_group_that_began_before_a_rival_but_wrote_after_it(
     servers: tuple[SqlStore, SqlStore], database: asyncpg.Connection
 ) -> None:
@@ -102,6 +110,7 @@ async def test_a_group_that_began_before_a_rival_but_wrote_after_it(
         check(rows)
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_session_that_two_create_at_once(servers: tuple[SqlStore, SqlStore], database: asyncpg.Connection) -> None:
     one, other = servers
     for name in ("s1", "s2"):
