@@ -61,7 +61,7 @@ def lines_of_running(path: Path, count: int) -> list[dict[str, Any]]:
 
 def line(method: str, target: dict[str, Any], outcome: str = "OK", caller: str | None = None) -> dict[str, Any]:
     service = "" if "/" in method.partition(" ")[2] else "threadkeep.v1."
-    return {"method": f"{service}{method}", "caller_user_id": caller, "target": target, "outcome": outcome}
+    return {"method": f"{service}{method}", "caller_user_id": caller, "caller_app": None, "target": target, "outcome": outcome}
 
 
 @pytest.mark.parametrize("frontend", ["grpc", "envoy"])

@@ -26,7 +26,7 @@ def authenticator(settings: Settings, logins: FailedLogins, refused: Refused | N
 
 
 def _callers(principals: Mapping[str, Principal]) -> dict[str, Caller]:
-    return {name: Caller(who.tenant, who.user_id, granted(who.roles)) for name, who in principals.items()}
+    return {name: Caller(who.tenant, who.user_id, granted(who.roles), who.app) for name, who in principals.items()}
 
 
 def tls_files(settings: Settings) -> TlsFiles | None:
@@ -50,6 +50,7 @@ def _jwt_tokens(settings: Settings) -> TokenSource:
         tenant=settings.jwt_tenant,
         tenant_claim=settings.jwt_tenant_claim,
         user_claim=settings.jwt_user_claim,
+        app_claim=settings.jwt_app_claim,
         roles_claim=settings.jwt_roles_claim,
         roles_prefix=settings.jwt_roles_prefix,
     )

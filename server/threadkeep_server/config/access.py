@@ -39,9 +39,9 @@ class AccessSettings(BaseSettings):
     auth_tokens: dict[str, Principal] = Field(
         default_factory=dict,
         repr=False,
-        description="Bearer tokens and their callers: a table of `token = {tenant, user_id, roles}` (JSON in the environment). "
-        "`user_id` is optional and binds the caller to that user; without `roles` the caller has the role `admin`. Without "
-        "authentication every caller is of tenant `default`.",
+        description="Bearer tokens and their callers: a table of `token = {tenant, user_id, app, roles}` (JSON in the "
+        "environment). `user_id` and `app` are optional and bind the caller to that user and that app; without `roles` the "
+        "caller has the role `admin`. Without authentication every caller is of tenant `default`.",
     )
     auth_tokens_file: Path | None = Field(
         default=None,

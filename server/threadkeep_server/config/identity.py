@@ -86,6 +86,11 @@ class IdentitySettings(AccessSettings):
         description="Claim with the only user that the caller may act for. A token without it is refused. Empty: callers act "
         "for all users of their tenant.",
     )
+    jwt_app_claim: str = Field(
+        default="",
+        description="Claim with the only app that the caller may act in. A token without it is refused. Empty: callers act in "
+        "all apps of their tenant.",
+    )
     jwt_roles_claim: str = Field(
         default="roles",
         description="Claim with the roles, as a list or separated by blanks. Other names in it are ignored; a token without a "
@@ -103,8 +108,8 @@ class IdentitySettings(AccessSettings):
     )
     tls_client_identities: dict[str, Principal] = Field(
         default_factory=dict,
-        description="Callers by certificate: a table of `name = {tenant, user_id, roles}` (JSON in the environment). The name "
-        "is a URI or DNS name of the certificate, or its common name if it has none. Requires `tls_client_ca`.",
+        description="Callers by certificate: a table of `name = {tenant, user_id, app, roles}` (JSON in the environment). The "
+        "name is a URI or DNS name of the certificate, or its common name if it has none. Requires `tls_client_ca`.",
     )
     reflection: bool = Field(
         default=True,

@@ -148,6 +148,12 @@ class Principal(BaseModel):
         max_length=256,
         description="The only user that the caller may act for; absent: any user of the tenant.",
     )
+    app: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The only app that the caller may act in; absent: any app of the tenant.",
+    )
     roles: tuple[Literal["reader", "writer", "compactor", "admin", "ops"], ...] = Field(
         default=("admin",), min_length=1, description="What the caller may do; absent: all reads and changes of data."
     )

@@ -263,17 +263,17 @@ class Unauthenticated(ThreadkeepError):
 
 
 class PermissionDenied(ThreadkeepError):
-    """A caller bound to a user requested data beyond that user, which need not exist. `instead`: what to do about `field`;
-    empty: nothing. Or, with `role`, a call needs a role that the credential lacks."""
+    """A caller bound to a user or an app requested data beyond it, which need not exist. `instead`: what to do about `field`;
+    empty: nothing. `bound`: to what. Or, with `role`, a call needs a role that the credential lacks."""
 
     reason, kind = "PERMISSION_DENIED", Kind.PERMISSION_DENIED
 
-    def __init__(self, field: str = "", instead: str = "leave it empty", *, role: str = "") -> None:
+    def __init__(self, field: str = "", instead: str = "leave it empty", *, bound: str = "user", role: str = "") -> None:
         if role:
             super().__init__(f"this needs the role {role}, which the credential lacks; use a credential with it", role=role)
             return
         what = f"{instead}, or use" if instead else "use"
-        why = "the credential is bound to one user, and this is beyond that user"
+        why = f"the credential is bound to one {bound}, and this is beyond that {bound}"
         super().__init__(f"{field}: {why}; {what} a credential that reaches it", field=field)
 
 

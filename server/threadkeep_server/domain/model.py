@@ -38,12 +38,25 @@ class Tools(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of the credential. user_id None: not bound to a user, may act for all users of the tenant. roles: as `granted`
-    returns them."""
+    """The caller of the credential. user_id None: not bound to a user, may act for all users of the tenant; app None: not
+    bound to an app. roles: as `granted` returns them."""
 
     tenant: str
     user_id: str | None = None
     roles: frozenset[str] = access.DATA
+    app: str | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the caller reaches a part of the tenant only."""
+        return self.user_id is not None or self.app is not None
+
+    @property
+    def owner(self) -> str:
+        """The owner of the caller's named consumers; empty for a caller that is not bound. No user's id has a control
+        character."""
+        user_id = self.user_id or ""
+        return user_id if self.app is None else f"\x1f{self.app}\x1f{user_id}"
 
 
 class SessionRef(NamedTuple):

@@ -1,4 +1,4 @@
-"""Authorization: a caller bound to a user acts for that user only."""
+"""Authorization: a caller bound to a user acts for that user only, and one bound to an app in that app only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,20 @@ from ..domain.scopes import AppScope, EventScope
 
 
 def own_ref(caller: Caller, ref: SessionRef) -> SessionRef:
-    """Returns the ref with the caller's own user_id in place of an empty one."""
-    if caller.user_id is None:
+    """Returns the ref with the caller's own app and user_id in place of empty ones."""
+    if not caller.is_bound:
         return ref
-    return ref._replace(user_id=own_user(caller, ref.user_id, "session.user_id") or "")
+    app = own_app(caller, ref.app, "session.app") or ""
+    return ref._replace(app=app, user_id=own_user(caller, ref.user_id, "session.user_id") or "")
+
+
+def own_app(caller: Caller, app: str | None, field: str) -> str | None:
+    """Returns the app of a bound caller, otherwise `app`. Raises PermissionDenied for another app."""
+    if caller.app is None:
+        return app
+    if app and app != caller.app:
+        raise PermissionDenied(field, bound="app")
+    return caller.app
 
 
 def own_user(caller: Caller, user_id: str | None, field: str) -> str | None:
@@ -34,13 +44,15 @@ def own_scope(caller: Caller, scope: EventScope) -> EventScope:
     if isinstance(scope, AppScope):
         if caller.user_id is not None:
             raise PermissionDenied("app", "search by user")
-        return scope
-    return replace(scope, user_id=_required(own_user(caller, scope.user_id, "user.user_id"), "user.user_id"))
+        return AppScope(own_app(caller, scope.app, "app") or "")
+    app = own_app(caller, scope.app, "user.app")
+    return replace(scope, app=app, user_id=_required(own_user(caller, scope.user_id, "user.user_id"), "user.user_id"))
 
 
 def own_memories(caller: Caller, scope: MemoryScope) -> MemoryScope:
     """Returns the scope of memories for the caller. Raises PermissionDenied, InvalidField."""
-    return scope._replace(user_id=_required(own_user(caller, scope.user_id, "scope.user_id"), "scope.user_id"))
+    app = own_app(caller, scope.app, "scope.app") or ""
+    return scope._replace(app=app, user_id=_required(own_user(caller, scope.user_id, "scope.user_id"), "scope.user_id"))
 
 
 def _required(user_id: str | None, field: str) -> str:

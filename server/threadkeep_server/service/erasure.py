@@ -15,7 +15,7 @@ from ..domain.model import SECOND_NS, Caller, SessionRef
 from ..store.contract.erasure import ErasureStore
 from ..store.contract.memories import MemoriesStore
 from ..store.contract.sessions import SessionStore
-from .access import own_ref, own_user
+from .access import own_app, own_ref, own_user
 
 _CALL_S = 10.0
 """Below the deadlines of clients, so that a long erasure is a series of calls that succeed."""
@@ -60,20 +60,21 @@ class ErasureService:
         own = own_user(caller, user_id, "user_id")
         if not own:
             raise InvalidField("user_id", "is required")
-        return await self._erase(caller, ErasureScope(own, app, memories=True), request_id)
+        return await self._erase(caller, ErasureScope(own, own_app(caller, app, "app"), memories=True), request_id)
 
     async def app(self, caller: Caller, app: str, request_id: str) -> Receipt:
         """Erases everything of an app. Raises PermissionDenied for a caller that is bound to a user."""
         if caller.user_id is not None:
             raise PermissionDenied("app", "delete by user")
-        return await self._erase(caller, ErasureScope(app=app, memories=True), request_id)
+        return await self._erase(caller, ErasureScope(app=own_app(caller, app, "app"), memories=True), request_id)
 
     async def labeled(self, caller: Caller, scope: ErasureScope, request_id: str) -> Receipt:
         """Erases the sessions with labels. Raises InvalidField, PermissionDenied."""
         if not scope.labels:
             raise InvalidField("labels", "is required: name at least one label")
         own = own_user(caller, scope.user_id, "user_id")
-        return await self._erase(caller, replace(scope, user_id=own or None), request_id)
+        app = own_app(caller, scope.app, "app")
+        return await self._erase(caller, replace(scope, app=app, user_id=own or None), request_id)
 
     async def session(self, caller: Caller, ref: SessionRef) -> tuple[int | None, int]:
         """Deletes a session and the memories that came from it, also if the session is gone. Returns the number of its events,

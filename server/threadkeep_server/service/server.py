@@ -42,15 +42,15 @@ class ServerService:
         return "" if self._embedding is None else self._embedding.name
 
     async def info(self, caller: Caller, *, totals: bool) -> StoreInfo:
-        """Returns store information. Totals are of the tenant: raises PermissionDenied for a caller bound to a user, and for
+        """Returns store information. Totals are of the tenant: raises PermissionDenied for a caller that is bound, and for
         one that has neither the role ops nor admin."""
-        if totals and caller.user_id is not None:
+        if totals and caller.is_bound:
             raise PermissionDenied("include_totals", "leave it out")
         if totals and not caller.roles & {OPS, ADMIN}:
             raise PermissionDenied(role=OPS)
         info = await self._store.info(caller.tenant, totals=totals)
         # The lag of the whole store would reveal the activity of others.
-        return info if caller.user_id is None else replace(info, index_lag=0)
+        return info if not caller.is_bound else replace(info, index_lag=0)
 
     async def waiting(self, caller: Caller) -> int:
         """Returns the number of documents of the tenant, or of the caller's user, without an embedding."""

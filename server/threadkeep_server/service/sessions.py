@@ -10,7 +10,7 @@ from ..domain.errors import InvalidField
 from ..domain.model import Caller, NewSession, Session, SessionChange, SessionRef
 from ..domain.validation import Limits
 from ..store.contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery, SessionStore
-from .access import own_ref, own_user
+from .access import own_app, own_ref, own_user
 from .storage_quota import StorageQuota
 
 SWEEP_AT_MOST = 1000
@@ -103,8 +103,8 @@ class SessionService:
         return await self._store.get_session(caller.tenant, own_ref(caller, ref))
 
     async def list(self, caller: Caller, query: SessionQuery) -> SessionPage:
-        user_id = own_user(caller, query.user_id, "user_id")
-        return await self._store.list_sessions(caller.tenant, replace(query, user_id=user_id))
+        own = replace(query, app=own_app(caller, query.app, "app"), user_id=own_user(caller, query.user_id, "user_id"))
+        return await self._store.list_sessions(caller.tenant, own)
 
     async def update(self, caller: Caller, ref: SessionRef, fields: frozenset[str], draft: SessionDraft) -> Session:
         now = self._clock()
@@ -121,7 +121,8 @@ class SessionService:
         `before`, PermissionDenied for sessions of another user."""
         if which.before is not None:
             validation.passed_time("before", which.before, self._clock())
-        return await self._delete_some(caller.tenant, replace(which, user_id=own_user(caller, which.user_id, "user_id")))
+        own = replace(which, app=own_app(caller, which.app, "app"), user_id=own_user(caller, which.user_id, "user_id"))
+        return await self._delete_some(caller.tenant, own)
 
     async def _delete_some(self, tenant: str | None, which: Expired = EXPIRED) -> int:
         """Deletes in small transactions, since appends wait for each."""

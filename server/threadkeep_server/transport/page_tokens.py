@@ -49,5 +49,6 @@ class PageTokens:
         bound.ClearField("page_size")
         name = bound.DESCRIPTOR.full_name.encode()
         # Fields that a request leaves out default to the caller, so equal bytes of two callers may mean different requests.
-        who = json.dumps([caller.tenant, caller.user_id]).encode()
+        app = [] if caller.app is None else [caller.app]
+        who = json.dumps([caller.tenant, caller.user_id, *app]).encode()
         return self._seal.digest(_DIGEST_BYTES, who, name, bound.SerializeToString(deterministic=True))

@@ -32,7 +32,11 @@ TOKENS: dict[str, dict[str, Any]] = {
     f"token-{role}-of-{tenant}": {"tenant": tenant, "roles": [role]} | ({"user_id": "alice"} if tenant == "acme" else {})
     for role in NAMES
     for tenant in ("acme", "other")
-} | {BOB.removeprefix("Bearer "): {"tenant": "acme", "user_id": "bob"}}
+} | {
+    BOB.removeprefix("Bearer "): {"tenant": "acme", "user_id": "bob"},
+    "token-of-an-app-of-acme": {"tenant": "acme", "app": "own"},
+    "token-of-the-app-of-acme": {"tenant": "acme", "app": "app"},
+}
 # What a request needs in addition to the names of a session, a user and an app, to be checked against the caller.
 CONTENT: dict[str, dict[str, Any]] = {
     "AddMemories": {"memories": [{"id": "m", "content": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}]},
@@ -87,8 +91,9 @@ def wire(server: Running) -> Iterator[requests.Wire]:
     opened.close()
 
 
-def fill(message: Message, user_id: str) -> bool:
-    """Names a session of the user, or the user, wherever the message has a field for it. Returns whether it names the user."""
+def fill(message: Message, user_id: str, which: str = "user_id") -> bool:
+    """Names a session of the user, or the user, wherever the message has a field for it. Returns whether it has the field
+    `which`."""
     named = False
     for field in message.DESCRIPTOR.fields:
         if field.containing_oneof is not None and message.WhichOneof(field.containing_oneof.name):
@@ -97,11 +102,11 @@ def fill(message: Message, user_id: str) -> bool:
             value = {"user_id": user_id, "app": "app", "session_id": "secret"}.get(field.name)
             if value is not None:
                 setattr(message, field.name, value)
-                named |= field.name == "user_id"
+                named |= field.name == which
         elif _may_name(field):
             inner = type(getattr(message, field.name))()
             inner.CopyFrom(getattr(message, field.name))
-            if fill(inner, user_id):
+            if fill(inner, user_id, which):
                 getattr(message, field.name).CopyFrom(inner)
                 named = True
     return named
@@ -115,9 +120,9 @@ def _may_name(field: Any) -> bool:
     )
 
 
-def request_of(method: MethodDescriptor, user_id: str) -> tuple[Message, bool]:
+def request_of(method: MethodDescriptor, user_id: str, which: str = "user_id") -> tuple[Message, bool]:
     request = ParseDict(CONTENT.get(method.name, {}), GetMessageClass(method.input_type)())
-    return request, fill(request, user_id)
+    return request, fill(request, user_id, which)
 
 
 def over_grpc(server: Running, wire: requests.Wire, method: MethodDescriptor, request: Message, token: str) -> Outcome:
@@ -208,3 +213,45 @@ def test_a_call_needs_the_role_of_its_option_and_reaches_own_data_only(
             assert SECRET not in outcome.text, where
     events = wire.call("ListEvents", session=ref("bob", "secret"), token=BOB).events
     assert [text_of(event) for event in events] == [SECRET]
+
+
+@pytest.mark.parametrize("transport", [over_grpc, over_http])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_caller_bound_to_an_app_reaches_that_app_only(
+    server: Running, wire: requests.Wire, name: str, transport: Any
+) -> None:
+    """The requests name the app `app`, in which bob has said the secret."""
+    method = METHODS[name]
+    if required_role(method) not in granted(["admin"]):
+        return
+    request, names_app = request_of(method, "bob", "app")
+    outcome = transport(server, wire, method, request, "token-of-an-app-of-acme")
+    assert SECRET not in outcome.text
+    if names_app:
+        assert outcome.reason == "PERMISSION_DENIED", outcome
+        assert outcome.metadata["field"].endswith("app"), outcome
+        assert "bound to one app" in outcome.text
+    else:
+        assert outcome.reason not in {"PERMISSION_DENIED", "UNAUTHENTICATED", "INTERNAL", "INVALID_FIELD"}, outcome
+    if required_role(method) in granted(["reader"]):
+        inside = transport(server, wire, method, request, "token-of-the-app-of-acme")
+        assert inside.reason not in {"PERMISSION_DENIED", "UNAUTHENTICATED", "INTERNAL"}, inside
+
+
+def test_a_caller_bound_to_an_app_sees_what_is_in_it_without_naming_it(wire: requests.Wire) -> None:
+    own, app = "Bearer token-of-an-app-of-acme", "Bearer token-of-the-app-of-acme"
+    for token, texts in ((own, []), (app, [SECRET])):
+        assert [each.ref.app for each in wire.call("ListSessions", token=token).sessions] == ["app" for _ in texts]
+        found = wire.call("SearchEvents", user={"user_id": "bob"}, query=SECRET, token=token)
+        assert [text_of(hit.event) for hit in found.hits] == texts
+    name = ref("bob", "secret", "")
+    assert [text_of(event) for event in wire.call("ListEvents", session=name, token=app).events] == [SECRET]
+    assert list(wire.call("ListEvents", session=name, token=own).events) == []
+    scopes: list[dict[str, Any]] = [{"server": True}, {"user": {"user_id": "bob"}}]
+    for scope in scopes:
+        refusal = wire.refused("GetCompactionPolicy", scope=scope, token=app)
+        assert (refusal.reason, refusal.metadata) == ("PERMISSION_DENIED", {"field": "scope"})
+    created = wire.call("CreateSession", session=ref("bob", "mine", ""), token=own).session
+    assert created.ref.app == "own"
+    wire.call("DeleteSession", session=created.ref, token=own)
+    assert wire.refused("GetServerInfo", include_totals=True, token=app).metadata == {"field": "include_totals"}

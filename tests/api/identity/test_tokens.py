@@ -69,6 +69,21 @@ def test_an_issued_token_works_until_it_is_revoked_without_a_restart(
     wire.close()
 
 
+def test_a_token_that_is_issued_for_an_app_reaches_the_sessions_of_no_other(
+    tokens: Tokens, start_server: ServerFactory, tmp_path: Path
+) -> None:
+    issued = tokens("create", "--tenant", "acme", "--app", "support", "--role", "writer")
+    assert [each["app"] for each in tokens("list")] == ["support"]
+    wire = Wire(start_server(token_hashes_file=tmp_path / "tokens.jsonl", frontend="grpc").grpc_port)
+    bearer = f"Bearer {issued['token']}"
+    session = {"app": "support", "user_id": "alice", "session_id": "s"}
+    wire.call("CreateSession", session=session, token=bearer)
+    refused = wire.refused("CreateSession", session=session | {"app": "billing"}, token=bearer)
+    assert (refused.reason, refused.metadata) == ("PERMISSION_DENIED", {"field": "session.app"})
+    assert [each.ref.app for each in wire.call("ListSessions", token=bearer).sessions] == ["support"]
+    wire.close()
+
+
 def test_a_token_of_an_oidc_issuer_reaches_its_users_data_with_its_roles(start_server: ServerFactory) -> None:
     with oidc_issuer() as issuer:
         server = start_server(jwt_issuer=issuer.url, jwt_audience=AUDIENCE, jwt_algorithms="ES256")

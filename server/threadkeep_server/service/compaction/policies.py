@@ -19,7 +19,7 @@ from ...domain.errors import InvalidField, PermissionDenied, ThreadkeepError
 from ...domain.model import SECOND_NS, Caller, SessionRef
 from ...store.contract.compaction import CompactionStore, PolicyKey, PolicyScope, StoredPolicy
 from ...store.contract.sessions import SessionStore
-from ..access import own_user
+from ..access import own_app, own_user
 
 _log = logging.getLogger(__name__)
 
@@ -181,13 +181,16 @@ class PolicyService:
         key = key._replace(tenant=caller.tenant)
         if key.scope is PolicyScope.SESSION:
             user_id = own_user(caller, key.user_id, "scope.session.user_id") or ""
-            session = await self._store.get_session(caller.tenant, key.ref._replace(user_id=user_id))
+            app = own_app(caller, key.app, "scope.session.app") or ""
+            session = await self._store.get_session(caller.tenant, key.ref._replace(app=app, user_id=user_id))
             return PolicyKey(caller.tenant, key.scope, *session.ref)
+        if caller.app is not None and key.scope is not PolicyScope.APP and key.scope is not PolicyScope.USER_OF_APP:
+            raise PermissionDenied("scope", "name the app", bound="app")
         if key.scope in (PolicyScope.USER, PolicyScope.USER_OF_APP):
             user_id = own_user(caller, key.user_id, "scope.user.user_id") or ""
             if not user_id:
                 raise InvalidField("scope.user.user_id", "is required")
-            return key._replace(user_id=user_id)
+            return key._replace(app=own_app(caller, key.app, "scope.user.app") or "", user_id=user_id)
         if caller.user_id is not None:
             raise PermissionDenied("scope", "name a user or a session")
-        return key
+        return key._replace(app=own_app(caller, key.app, "scope.app") or "")

@@ -15,7 +15,7 @@ from ...domain.model import Caller
 from ...feed.consumers.checkpoints import GroupStore, Pace
 from ...feed.consumers.member import Member, Wake
 from ...store.contract.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Partition, partition_of
-from ..access import own_user
+from ..access import own_app, own_user
 from .subscriptions import Quota
 
 MOST_LAG = 10_000
@@ -101,7 +101,7 @@ class ConsumerService:
         now = self._clock()
         consumer = Consumer(
             key=_key(caller, join.name),
-            scope=replace(join.scope, tenant=caller.tenant, user_id=user_id),
+            scope=replace(join.scope, tenant=caller.tenant, app=own_app(caller, join.scope.app, "scope.app"), user_id=user_id),
             filter=join.filter,
             partitions=join.partitions,
             max_attempts=join.max_attempts,
@@ -157,7 +157,7 @@ class ConsumerService:
 
     async def list(self, caller: Caller, limit: int, after: str) -> tuple[Sequence[Consumer], bool]:
         """Those whose name sorts after `after`; whether there are more."""
-        found = await self._store.consumers(caller.tenant, caller.user_id or "", limit + 1, after)
+        found = await self._store.consumers(caller.tenant, caller.owner, limit + 1, after)
         return found[:limit], len(found) > limit
 
     async def get(self, caller: Caller, name: str) -> Standing:
@@ -234,7 +234,7 @@ def shown_id(member_id: str) -> str:
 
 
 def _key(caller: Caller, name: str) -> ConsumerKey:
-    return ConsumerKey(caller.tenant, caller.user_id or "", name)
+    return ConsumerKey(caller.tenant, caller.owner, name)
 
 
 def _first(partitions: Mapping[int, Partition]) -> Position:

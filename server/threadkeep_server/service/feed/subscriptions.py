@@ -17,7 +17,7 @@ from ...feed.live.subscription import Subscription
 from ...feed.live.tail import Tail
 from ...store.contract.feed import FeedStore
 from ...store.contract.sessions import SessionStore
-from ..access import own_ref, own_user
+from ..access import own_app, own_ref, own_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,8 @@ class SubscriptionService:
 
         async def scope() -> FeedScope:
             user = own_user(caller, user_id, "scope.user_id")
-            return FeedScope(caller.tenant, app, user, labels=tuple(sorted(labels.items())))
+            own = own_app(caller, app, "scope.app")
+            return FeedScope(caller.tenant, own, user, labels=tuple(sorted(labels.items())))
 
         return self._watch(caller, scope, wanted, start, dialect)
 

@@ -16,7 +16,7 @@ from ...store.contract.vectors import Source, VectorStore
 _KEPT_S = 1.0
 _COUNTS_KEPT = 10_000
 
-_Key = tuple[str, str | None, Source]
+_Key = tuple[Caller, Source]
 
 
 class _Count(NamedTuple):
@@ -37,18 +37,23 @@ class EmbeddingBacklog:
 
     async def recent(self, caller: Caller, source: Source) -> int:
         """Returns a count of at most one second ago. Concurrent calls share one count."""
-        return await self._count((caller.tenant, caller.user_id, source), kept=True)
+        return await self._count((_reach(caller), source), kept=True)
 
     async def current(self, caller: Caller, sources: Iterable[Source]) -> int:
         """Returns a new count; `recent` returns no older one from then on."""
-        return sum([await self._count((caller.tenant, caller.user_id, source), kept=False) for source in set(sources)])
+        return sum([await self._count((_reach(caller), source), kept=False) for source in set(sources)])
 
     async def _count(self, key: _Key, *, kept: bool) -> int:
         async with self._counting.setdefault(key, asyncio.Lock()):
             count = self._counts.get(key) if kept else None
             if count is None or self._monotonic() >= count.until:
-                tenant, user_id, source = key
-                documents = await self._store.waiting_for(self.model, [source], Caller(tenant, user_id))
+                whose, source = key
+                documents = await self._store.waiting_for(self.model, [source], whose)
                 # From the end of the count: a count of more than a second would otherwise expire at once.
                 count = self._counts[key] = _Count(documents, self._monotonic() + _KEPT_S)
             return count.documents
+
+
+def _reach(caller: Caller) -> Caller:
+    """Returns the same for all callers that reach the same documents."""
+    return Caller(caller.tenant, caller.user_id, app=caller.app)

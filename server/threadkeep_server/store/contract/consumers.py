@@ -14,7 +14,7 @@ from ...domain.feed import Change, FeedScope, Position
 
 
 class ConsumerKey(NamedTuple):
-    """Identifies a consumer. `owner`: the user that the callers are bound to; empty for callers that are not bound."""
+    """Identifies a consumer. `owner`: Caller.owner of those that may use it."""
 
     tenant: str
     owner: str

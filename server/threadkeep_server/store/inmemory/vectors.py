@@ -88,14 +88,16 @@ class InMemoryVectors(InMemorySearch, InMemoryMemories):
         return None
 
     def _waiting(self, source: Source, model: int, whose: Caller | None = None) -> Iterator[Unembedded]:
-        def reached(tenant: str, user_id: str) -> bool:
-            return whose is None or (whose.tenant == tenant and whose.user_id in (None, user_id))
+        def reached(tenant: str, app: str, user_id: str) -> bool:
+            if whose is None:
+                return True
+            return whose.tenant == tenant and whose.user_id in (None, user_id) and whose.app in (None, app)
 
         if source is Source.MEMORIES:
-            mine = (each for each in self._memories if reached(each.tenant, each.memory.scope.user_id))
+            mine = (each for each in self._memories if reached(each.tenant, *each.memory.scope))
             yield from (Unembedded(each.memory.key, each.memory.draft.text) for each in mine if each.model != model)
             return
-        logs = (log for (tenant, ref), log in self._logs.items() if reached(tenant, ref.user_id))
+        logs = (log for (tenant, ref), log in self._logs.items() if reached(tenant, ref.app, ref.user_id))
         for entry in (entry for log in logs for entry in log.entries):
             done = self._events_done.get(entry.key)
             if done is None or done.model != model:

@@ -159,6 +159,7 @@ class _Call(AbstractContextManager["_Call"]):
                 "method": self._what.removeprefix("/"),
                 "tenant": self._caller.tenant,
                 "caller_user_id": self._caller.user_id,
+                "caller_app": self._caller.app,
                 "peer": self._peer,
                 "target": self.about,
                 "outcome": outcome,

@@ -27,7 +27,7 @@ _TRUSTED_S = 300.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issuer:
     """Which tokens are accepted, and which of their claims say who the caller is. `leeway` in seconds. `tenant` empty: the
-    claim's. `user_claim` empty: callers are not bound to a user."""
+    claim's. `user_claim`, `app_claim` empty: callers are not bound to a user, an app."""
 
     issuer: str
     audience: str
@@ -36,6 +36,7 @@ class Issuer:
     tenant: str
     tenant_claim: str
     user_claim: str
+    app_claim: str
     roles_claim: str
     roles_prefix: str
 
@@ -43,7 +44,8 @@ class Issuer:
         """Returns the caller of verified claims. Raises ValueError."""
         tenant = self.tenant or _name(claims, self.tenant_claim)
         user_id = _name(claims, self.user_claim) if self.user_claim else None
-        return Caller(tenant, user_id, granted(self._roles(claims)))
+        app = _name(claims, self.app_claim) if self.app_claim else None
+        return Caller(tenant, user_id, granted(self._roles(claims)), app)
 
     def _roles(self, claims: Mapping[str, Any]) -> list[str]:
         given = _claim(claims, self.roles_claim)
@@ -114,6 +116,6 @@ def _claim(claims: Mapping[str, Any], name: str) -> Any:
 
 def _name(claims: Mapping[str, Any], name: str) -> str:
     value = _claim(claims, name)
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME:
-        raise ValueError(f"its claim {name} must be a string of 1 to {_LONGEST_NAME} characters")
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME or not min(value) >= " ":
+        raise ValueError(f"its claim {name} must be a string of 1 to {_LONGEST_NAME} characters without control characters")
     return value

@@ -31,26 +31,27 @@ class InvalidTokenHashes(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenHash:
-    """An issued token. `created` and `expires` are times in ISO 8601 with an offset; `expires` empty: never. `user_id` empty:
-    any user of the tenant."""
+    """An issued token. `created` and `expires` are times in ISO 8601 with an offset; `expires` empty: never. `user_id` and
+    `app` empty: any user, any app of the tenant."""
 
     id: str
     sha256: str
     tenant: str
     user_id: str = ""
+    app: str = ""
     roles: tuple[str, ...]
     note: str = ""
     created: str
     expires: str = ""
 
     def __post_init__(self) -> None:
-        names = ("id", "sha256", "tenant", "user_id", "note", "created", "expires")
+        names = ("id", "sha256", "tenant", "user_id", "app", "note", "created", "expires")
         if wrong := [name for name in names if not isinstance(getattr(self, name), str)]:
             raise ValueError(f"{wrong[0]} must be a string")
         if not self.id or not _HASH.fullmatch(self.sha256):
             raise ValueError("id and sha256 are required, sha256 as 64 hexadecimal digits")
-        if not 0 < len(self.tenant) <= _LONGEST_NAME or len(self.user_id) > _LONGEST_NAME:
-            raise ValueError(f"tenant must have 1 to {_LONGEST_NAME} characters, user_id at most {_LONGEST_NAME}")
+        if not 0 < len(self.tenant) <= _LONGEST_NAME or max(len(self.user_id), len(self.app)) > _LONGEST_NAME:
+            raise ValueError(f"tenant must have 1 to {_LONGEST_NAME} characters, user_id and app at most {_LONGEST_NAME}")
         if len(self.note) > _LONGEST_NOTE:
             raise ValueError(f"note must have at most {_LONGEST_NOTE} characters")
         if not self.roles:
@@ -61,7 +62,7 @@ class TokenHash:
 
     @property
     def caller(self) -> Caller:
-        return Caller(self.tenant, self.user_id or None, granted(self.roles))
+        return Caller(self.tenant, self.user_id or None, granted(self.roles), self.app or None)
 
     @property
     def expires_at(self) -> float:
@@ -97,7 +98,14 @@ def _parsed(line: str) -> TokenHash:
 
 
 def create_token(
-    path: Path, *, tenant: str, user_id: str, roles: Sequence[str], note: str, expires: datetime | None
+    path: Path,
+    *,
+    tenant: str,
+    user_id: str,
+    roles: Sequence[str],
+    note: str,
+    expires: datetime | None,
+    app: str = "",
 ) -> tuple[str, TokenHash]:
     """Adds a token to the file, which need not exist. Returns the token, which is nowhere stored, and its entry. Raises
     ValueError, OSError."""
@@ -108,6 +116,7 @@ def create_token(
         sha256=digest_of(token).hex(),
         tenant=tenant,
         user_id=user_id,
+        app=app,
         roles=tuple(roles),
         note=note,
         created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -57,6 +57,7 @@ def tokens_of(issuer: OidcIssuer, **settings: Any) -> JwtTokens:
         tenant="",
         tenant_claim="tenant",
         user_claim="sub",
+        app_claim="",
         roles_claim="roles",
         roles_prefix="threadkeep:",
     )
@@ -84,6 +85,13 @@ async def test_a_token_of_the_issuer_is_its_tenants_and_users_with_its_roles(iss
     named = tokens_of(issuer, tenant="fixed", user_claim="", roles_claim="realm.scope")
     token = issuer.token(tenant=None, realm={"scope": "openid threadkeep:ops"})
     assert await caller(named, token) == Caller("fixed", None, granted(["ops"]))
+
+
+async def test_a_claim_binds_the_caller_to_an_app(issuer: OidcIssuer, clock: Clock) -> None:
+    tokens = tokens_of(issuer, app_claim="azp")
+    assert await caller(tokens, issuer.token(azp="shop")) == replace(ALICE, app="shop")
+    for claims in ({}, {"azp": ""}, {"azp": "a\x1fb"}, {"azp": ["shop"]}):
+        assert await refused(tokens, issuer.token(**claims))
 
 
 async def test_a_token_that_is_not_for_this_server_or_not_valid_is_refused(issuer: OidcIssuer, clock: Clock) -> None:

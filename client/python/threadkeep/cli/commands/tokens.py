@@ -31,6 +31,7 @@ def create(
     tenant: Annotated[str, typer.Option("--tenant", help="The tenant of the caller.")],
     role: Annotated[list[str], typer.Option("--role", help="reader, writer, compactor, admin or ops; repeat for several.")],
     user: Annotated[str, typer.Option("--user", help="The only user that the caller may act for.")] = "",
+    app: Annotated[str, typer.Option("--app", help="The only app that the caller may act in.")] = "",
     expires: Annotated[str | None, typer.Option("--expires", help="Time until the token expires, such as 90d.")] = None,
     note: Annotated[str, typer.Option("--note", help="What the token is for.")] = "",
     file: File = None,
@@ -40,7 +41,7 @@ def create(
     """Create a token and print it. It is shown this once: the file has its hash only."""
     path = _path(file, config)
     token, entry = _hashes().create_token(
-        path, tenant=tenant, user_id=user, roles=tuple(dict.fromkeys(role)), note=note, expires=_expiry(expires)
+        path, tenant=tenant, user_id=user, roles=tuple(dict.fromkeys(role)), note=note, expires=_expiry(expires), app=app
     )
     if cli_of(ctx, None, None, json).json:
         print_json({"token": token, **_row(entry)})
@@ -56,7 +57,7 @@ def list_tokens(ctx: typer.Context, file: File = None, config: ConfigFile = None
     if cli_of(ctx, None, None, json).json:
         print_json(rows)
         return
-    made = table("id", "tenant", "user", "roles", "created", "expires", "note", ids=("id",))
+    made = table("id", "tenant", "user", "app", "roles", "created", "expires", "note", ids=("id",))
     for row in rows:
         made.add_row(*(Text(", ".join(each) if isinstance(each, list) else each) for each in row.values()))
     console().print(made)
@@ -113,6 +114,7 @@ def _row(entry: Any) -> dict[str, Any]:
         "id": entry.id,
         "tenant": entry.tenant,
         "user_id": entry.user_id,
+        "app": entry.app,
         "roles": list(entry.roles),
         "created": entry.created,
         "expires": entry.expires,

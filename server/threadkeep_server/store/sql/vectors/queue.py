@@ -126,7 +126,8 @@ def _reached(whose: Caller | None, table: sa.Table) -> list[ColumnElement[bool]]
     if whose is None:
         return []
     user = [] if whose.user_id is None else [table.c.user_id == whose.user_id]
-    return [table.c.tenant == whose.tenant, *user]
+    app = [] if whose.app is None else [table.c.app == whose.app]
+    return [table.c.tenant == whose.tenant, *user, *app]
 
 
 def _others(connection: Connection, model: int) -> Sequence[int]:
