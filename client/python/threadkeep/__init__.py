@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         ListEventsResponse,
         SortOrder,
     )
-    from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, NumberedPage
+    from .v1.filter_pb2 import AuthorFilter, AuthorSet, BranchMatch, EventFilter, KeywordMatch, LogView, NumberedPage
     from .v1.memory_pb2 import MemoryEntry, MemoryScope
     from .v1.memory_service_pb2 import (
         AddedMemory,
@@ -151,6 +151,7 @@ __all__ = [
     "AsyncUserMemory",
     "AuthorFilter",
     "AuthorSet",
+    "BranchMatch",
     "CallToolResponse",
     "Change",
     "ChatMessage",

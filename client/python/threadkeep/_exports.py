@@ -42,7 +42,7 @@ _NAMES = {
     "v1.event_service_pb2": (
         "AppendedEvent AppendEventsResponse AppendStreamResult GetContextResponse ListEventsResponse SortOrder"
     ),
-    "v1.filter_pb2": "AuthorFilter AuthorSet EventFilter KeywordMatch LogView NumberedPage",
+    "v1.filter_pb2": "AuthorFilter AuthorSet BranchMatch EventFilter KeywordMatch LogView NumberedPage",
     "v1.memory_pb2": "MemoryEntry MemoryScope",
     "v1.memory_service_pb2": (
         "AddedMemory AddMemoriesResponse AddSessionToMemoryResponse DeleteMemoriesResponse ListMemoriesResponse "

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from ._convert import check, enum_value, timestamp
-from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, NumberedPage
+from .v1.filter_pb2 import AuthorFilter, AuthorSet, BranchMatch, EventFilter, KeywordMatch, LogView, NumberedPage
 from .v1.message_pb2 import Role
 
 
@@ -34,7 +34,9 @@ def event_filter(
     keywords: Iterable[str] = (),
     match: KeywordMatch.ValueType | str = KeywordMatch.KEYWORD_MATCH_UNSPECIFIED,
     branch: str = "",
+    branch_match: BranchMatch.ValueType | str = BranchMatch.BRANCH_MATCH_UNSPECIFIED,
     last_n: int | None = None,
+    exact_last_n: int | None = None,
     page: int | None = None,
     page_size: int | None = None,
 ) -> EventFilter:
@@ -43,16 +45,17 @@ def event_filter(
     Times are aware datetimes or nanoseconds since the epoch, both inclusive; seqs are exclusive. `roles` are names such as
     "user"; `authors` an ordered chain of `include` and `exclude`; `view` is "active" or "history" (the default, which
     includes archived events); `keyword` (at most 1,024 characters) and `keywords` (at most 64) are literal substrings after
-    case folding, combined by `match`: "any" (the default) or "all". `branch`: what an agent on it sees; empty sees all.
-    `last_n` is the newest n matches, without a keyword extended to the start of a turn; or `page`, from 0, of `page_size`.
+    case folding, combined by `match`: "any" (the default) or "all". `branch`: what an agent on it sees; empty sees all. With
+    `branch_match="exact"`, this branch only; empty is the root. The window: `last_n`, the newest n matches, without a keyword
+    extended to the start of a turn; or `exact_last_n`, never extended; or `page`, from 0, of `page_size`.
     """
-    if last_n is not None and (page is not None or page_size is not None):
-        raise ValueError("give at most one window: last_n, or page and page_size")
-    numbers = {"after_seq": after_seq, "before_seq": before_seq, "last_n": last_n, "page": page, "page_size": page_size}
-    for name, value in numbers.items():
+    paged = page is not None or page_size is not None
+    if (last_n is not None) + (exact_last_n is not None) + paged > 1:
+        raise ValueError("give at most one window: last_n, exact_last_n, or page and page_size")
+    numbers = {"last_n": last_n, "exact_last_n": exact_last_n, "page": page, "page_size": page_size}
+    for name, value in {"after_seq": after_seq, "before_seq": before_seq, **numbers}.items():
         if value is not None:
             check(value, int, name)
-    window = None if page is None and page_size is None else NumberedPage(page=page or 0, page_size=page_size or 0)
     result = EventFilter(
         from_time=timestamp(from_time, "from_time"),
         to_time=timestamp(to_time, "to_time"),
@@ -66,8 +69,11 @@ def event_filter(
         keywords=keywords,
         keyword_match=enum_value(dict(KeywordMatch.items()), "KEYWORD_MATCH_", match, "match"),
         branch=branch,
-        page=window,
+        branch_match=enum_value(dict(BranchMatch.items()), "BRANCH_MATCH_", branch_match, "branch_match"),
+        page=NumberedPage(page=page or 0, page_size=page_size or 0) if paged else None,
     )
     if last_n is not None:
         result.last_n = last_n
+    if exact_last_n is not None:
+        result.exact_last_n = exact_last_n
     return result

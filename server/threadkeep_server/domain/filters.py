@@ -39,7 +39,7 @@ class AuthorStep:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Conditions (AND) and at most one window: `last_n`, or `page` of `page_size`.
+    """Conditions (AND) and at most one window: `last_n`, `exact_last_n`, or `page` of `page_size`.
 
     The constructor normalizes and validates it.
     """
@@ -56,7 +56,9 @@ class EventFilter:
     keywords: tuple[str, ...] = ()
     match_all: bool = False
     branch: str = ""
+    exact_branch: bool = False
     last_n: int | None = None
+    exact_last_n: int | None = None
     page: int | None = None
     page_size: int | None = None
 
@@ -69,16 +71,19 @@ class EventFilter:
         self._check_window()
 
     def _check_window(self) -> None:
-        if self.last_n is not None and self.last_n < 1:
-            raise InvalidField("filter.last_n", "must be at least 1")
+        for name in ("last_n", "exact_last_n"):
+            count = getattr(self, name)
+            if count is not None and count < 1:
+                raise InvalidField(f"filter.{name}", "must be at least 1")
         if self.page_size is not None and self.page_size < 1:
             raise InvalidField("filter.page.page_size", "must be at least 1")
         if self.page is not None and self.page_size is None:
             raise InvalidField("filter.page.page_size", "is required with page")
         if self.page is not None and self.page < 0:
             raise InvalidField("filter.page.page", "must not be negative")
-        if self.last_n is not None and self.page_size is not None:
-            raise InvalidField("filter.last_n", "and page are mutually exclusive")
+        if sum(each is not None for each in (self.last_n, self.exact_last_n, self.page_size)) > 1:
+            name = "exact_last_n" if self.last_n is None else "last_n"
+            raise InvalidField(f"filter.{name}", "and another window are mutually exclusive")
         if self.page_size is not None and self.page is None:
             object.__setattr__(self, "page", 0)
 
@@ -88,8 +93,25 @@ class EventFilter:
         return (*((self.keyword,) if self.keyword else ()), *self.keywords)
 
     @property
+    def newest(self) -> int | None:
+        """The number of newest matches that the window has; None if it is another one."""
+        return self.exact_last_n if self.last_n is None else self.last_n
+
+    @property
+    def splits_turns(self) -> bool:
+        """Whether a window of the newest matches begins within a turn if they do."""
+        return self.last_n is None or bool(self.terms)
+
+    @property
+    def branches(self) -> frozenset[str] | None:
+        """The branches that are selected; None means all."""
+        if self.exact_branch:
+            return frozenset({self.branch})
+        return visible_from(self.branch) if self.branch else None
+
+    @property
     def has_window(self) -> bool:
-        return self.last_n is not None or self.page_size is not None
+        return self.newest is not None or self.page_size is not None
 
     @property
     def offset(self) -> int:
@@ -104,7 +126,7 @@ class EventFilter:
         return not self.keywords or combine(term in folded for term in self.keywords)
 
     def without_window(self) -> EventFilter:
-        return replace(self, last_n=None, page=None, page_size=None)
+        return replace(self, last_n=None, exact_last_n=None, page=None, page_size=None)
 
 
 def _merge_steps(steps: Sequence[AuthorStep]) -> tuple[AuthorStep, ...]:
@@ -136,7 +158,7 @@ def matches(event: EventFacts, wanted: EventFilter) -> bool:
         return False
     if any(step.authors.match(event) is not step.include for step in wanted.authors):
         return False
-    if wanted.branch and event.branch not in visible_from(wanted.branch):
+    if (branches := wanted.branches) is not None and event.branch not in branches:
         return False
     return not wanted.terms or wanted.holds(fold(event.text))
 
@@ -144,30 +166,31 @@ def matches(event: EventFacts, wanted: EventFilter) -> bool:
 def select(events: Iterable[E], wanted: EventFilter) -> list[E]:
     """Returns the events, given in window order, that satisfy the conditions and then the window."""
     found = [event for event in events if matches(event, wanted)]
-    if wanted.last_n is not None:
-        return found[_last_n_start(found, wanted) :]
+    if wanted.newest is not None:
+        return found[_newest_start(found, wanted, wanted.newest) :]
     if wanted.page_size is not None:
         return found[wanted.offset : wanted.offset + wanted.page_size]
     return found
 
 
-def _last_n_start(found: Sequence[EventFacts], wanted: EventFilter) -> int:
-    """Returns the start of a last_n window: the start of a turn, unless the filter has text conditions."""
-    n = wanted.last_n or 0
-    return max(0, len(found) - n) if wanted.terms else last_n_start(found, n)
+def _newest_start(found: Sequence[EventFacts], wanted: EventFilter, n: int) -> int:
+    """Returns the start of a window of the newest matches: the start of a turn, unless the window splits turns."""
+    return max(0, len(found) - n) if wanted.splits_turns else last_n_start(found, n)
 
 
 def merge(base: EventFilter, other: EventFilter) -> EventFilter:
     """Returns `base` overridden by the fields that `other` sets; exclusions are combined, the window is one unit."""
     changes: dict[str, object] = {
         name: value
-        for name in ("from_time", "to_time", "after_seq", "before_seq", "roles", "authors", "keyword", "branch")
+        for name in ("from_time", "to_time", "after_seq", "before_seq", "roles", "authors", "keyword")
         if (value := getattr(other, name)) not in (None, "", (), frozenset())
     }
     if other.keywords:
         changes |= {"keywords": other.keywords, "match_all": other.match_all}
+    if other.branches is not None:
+        changes |= {"branch": other.branch, "exact_branch": other.exact_branch}
     if other.has_window:
-        changes |= {"last_n": other.last_n, "page": other.page, "page_size": other.page_size}
+        changes |= {name: getattr(other, name) for name in ("last_n", "exact_last_n", "page", "page_size")}
     changes["exclude_synthetic"] = base.exclude_synthetic or other.exclude_synthetic
     changes["exclude_archived"] = base.exclude_archived or other.exclude_archived
     return replace(base, **changes)  # type: ignore[arg-type]

@@ -42,6 +42,7 @@ BAD_FILTERS = [
     ({"roles": [1, 99]}, "roles[1]"),
     ({"roles": [0]}, "roles[0]"),
     ({"view": 9}, "view"),
+    ({"branch_match": 9}, "branch_match"),
     ({"keyword_match": 9, "keywords": ["a"]}, "keyword_match"),
     ({"keyword": "x" * 1025}, "keyword"),
     ({"keywords": ["a", "x" * 1025]}, "keywords[1]"),
@@ -68,6 +69,9 @@ def test_two_windows_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> No
     wire.invalid("page_size", "ListEvents", session=log, filter={"page": {"page_size": 5}}, page_size=5)
     wire.invalid("page_size", "SearchEvents", session=log, query="text", filter={"page": {"page_size": 5}}, page_size=5)
     wire.invalid("filter.last_n", "SearchEvents", session=log, query="text", filter={"last_n": 5})
+    wire.invalid("page_size", "ListEvents", session=log, filter={"exact_last_n": 5}, page_size=5)
+    wire.invalid("filter.exact_last_n", "ListEvents", session=log, filter={"exact_last_n": 0})
+    wire.invalid("filter.exact_last_n", "SearchEvents", session=log, query="text", filter={"exact_last_n": 5})
     with pytest.raises(ValueError, match="at most one window"):
         event_filter(last_n=1, page=0, page_size=1)
 

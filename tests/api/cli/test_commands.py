@@ -102,6 +102,10 @@ def test_events_are_listed_by_any_filter(cli: Cli, filled: str) -> None:
     assert seqs("--author", "bot") == [2, 4]
     assert seqs("--after-seq", "1", "--before-seq", "4") == [2, 3]
     assert seqs("--last-n", "1") == [1, 2, 3, 4]  # the complete turn
+    assert seqs("--exact-last-n", "1") == [4]
+    assert seqs("--exact-branch") == [1, 2, 3, 4]
+    assert seqs("--exact-branch", "--branch", "b") == []
+    assert cli("events", "list", "s", "--last-n", "1", "--exact-last-n", "1")[0] == 2
     assert seqs("--active") == [1, 2, 3, 4]
     assert seqs("--to-time", "2001-01-01") == []
     assert seqs("--limit", "2") == [1, 2]

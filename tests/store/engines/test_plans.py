@@ -83,6 +83,7 @@ async def _grow(store: SqlStore, to: int, role: Role) -> None:
 
 _READS = {
     "last": EventQuery(EventFilter(last_n=50)),
+    "last_exactly": EventQuery(EventFilter(exact_last_n=50)),
     "last_of_a_role": EventQuery(EventFilter(last_n=50, roles=frozenset({Role.USER, Role.ASSISTANT}))),
     "first_page": EventQuery(limit=50),
     "newest_page": EventQuery(limit=50, descending=True),

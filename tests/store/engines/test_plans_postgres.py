@@ -47,6 +47,7 @@ READS: dict[str, Callable[[SqlStore], Awaitable[Any]]] = {
     "before_seq": page(EventFilter(before_seq=20)),
     "newest": page(EventFilter(), descending=True),
     "last_n": page(EventFilter(last_n=51)),
+    "exact_last_n": page(EventFilter(exact_last_n=51)),
     "context": lambda store: store.get_context(TENANT, ref(), ContextSpec(last_n=50), 1 << 20),
 }
 

@@ -67,10 +67,12 @@ CONDITIONS: dict[str, st.SearchStrategy[Any]] = {
     "keywords": st.lists(WORDS, max_size=3).map(tuple),
     "match_all": st.booleans(),
     "branch": BRANCHES,
+    "exact_branch": st.booleans(),
 }
 WINDOWS: st.SearchStrategy[dict[str, Any]] = (
     st.just({})
     | st.fixed_dictionaries({"last_n": COUNTS})
+    | st.fixed_dictionaries({"exact_last_n": COUNTS})
     | st.fixed_dictionaries({"page": st.integers(0, 3), "page_size": COUNTS})
 )
 # A few conditions at a time, or nothing would ever match.
@@ -119,7 +121,7 @@ def test_every_search_finds_what_the_reference_finds(both: Both, logs: list[Any]
         if wait:
             await indexed(both.tested)
         for wanted, word, limit in queries:
-            found = replace(wanted, last_n=None, keyword=wanted.keyword or word)
+            found = replace(wanted, last_n=None, exact_last_n=None, keyword=wanted.keyword or word)
             # A word of blanks alone is no condition, and a search needs one.
             found = found if found.terms else replace(found, keyword="a")
             for scope in (names[0], UserScope(user), UserScope(user, "shop"), UserScope(user, "")):

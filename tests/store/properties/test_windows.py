@@ -213,7 +213,7 @@ def test_searches_of_compacted_logs(both: Both, logs: list[Any], searches: list[
         if wait:
             await indexed(both.tested)
         for wanted, word in searches:
-            found = replace(wanted, last_n=None, page=None, page_size=None, keyword=wanted.keyword or word)
+            found = replace(wanted, last_n=None, exact_last_n=None, page=None, page_size=None, keyword=wanted.keyword or word)
             found = found if found.terms else replace(found, keyword="a")
             for scope in (names[0], UserScope(user)):
                 query = SearchQuery(scope, found, limit=1000)

@@ -45,6 +45,11 @@ def test_negative_last_n_is_rejected() -> None:
     refused("filter.last_n", "must be at least 1", last_n=-1)
 
 
+@pytest.mark.parametrize("count", [0, -1])
+def test_exact_last_n_below_one_is_rejected(count: int) -> None:
+    refused("filter.exact_last_n", "must be at least 1", exact_last_n=count)
+
+
 def test_last_n_is_kept() -> None:
     assert EventFilter(last_n=5).last_n == 5
     assert EventFilter(last_n=5).has_window
@@ -86,6 +91,11 @@ def test_roles_are_kept() -> None:
 
 def test_last_n_and_page_size_are_rejected() -> None:
     refused("filter.last_n", "mutually exclusive", last_n=5, page_size=10)
+
+
+def test_exact_last_n_and_another_window_are_rejected() -> None:
+    refused("filter.exact_last_n", "mutually exclusive", exact_last_n=5, page_size=10)
+    refused("filter.last_n", "mutually exclusive", exact_last_n=5, last_n=5)
 
 
 def test_last_n_and_a_page_are_rejected() -> None:
@@ -138,7 +148,9 @@ OTHERS: list[dict[str, Any]] = [
     {"keyword": "other"},
     {"keywords": ("other",), "match_all": False},
     {"page": 1, "page_size": 2},
+    {"exact_last_n": 7},
     {"branch": "other"},
+    {"branch": "", "exact_branch": True},
 ]
 
 
@@ -147,7 +159,7 @@ def test_fields_that_the_other_filter_sets_win(fields: dict[str, Any]) -> None:
     merged = merge(BASE, EventFilter(**fields))
     for name, value in fields.items():
         assert getattr(merged, name) == value
-    window = {"last_n": None} if "page" in fields else {}
+    window = {"last_n": None} if "page" in fields or "exact_last_n" in fields else {}
     for name in EventFilter.__dataclass_fields__.keys() - fields.keys() - window.keys():
         assert getattr(merged, name) == getattr(BASE, name), name
 

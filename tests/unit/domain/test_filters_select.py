@@ -182,6 +182,19 @@ def test_without_a_turn_start_among_the_matches_the_window_is_plain() -> None:
     assert texts(log(assistant("p1"), assistant("p2"), assistant("p3")), EventFilter(last_n=2)) == ["p2", "p3"]
 
 
+@pytest.mark.parametrize("n", range(1, 7))
+def test_exact_last_n_splits_turns(n: int) -> None:
+    every = texts(TURNS, ALL)
+    assert texts(TURNS, EventFilter(exact_last_n=n)) == every[-n:]
+
+
+def test_an_exact_branch_has_the_events_of_no_other() -> None:
+    events = log(*(user(name, branch=name) for name in ("", "a", "a.b", "a.b.c", "a.bc")))
+    assert texts(events, EventFilter(branch="a.b", exact_branch=True)) == ["a.b"]
+    assert texts(events, EventFilter(exact_branch=True)) == [""]
+    assert texts(events, EventFilter(branch="a", exact_branch=True, exact_last_n=3)) == ["a"]
+
+
 def test_neither_a_synthetic_nor_a_branch_user_event_starts_a_turn() -> None:
     events = log(user("u1"), user("s", synthetic=True), assistant("a"), user("b", branch="orch"), assistant("z"))
     assert texts(events, EventFilter(last_n=1)) == ["u1", "s", "a", "b", "z"]

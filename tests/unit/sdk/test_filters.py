@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 import threadkeep
-from threadkeep import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView
+from threadkeep import AuthorFilter, AuthorSet, BranchMatch, EventFilter, KeywordMatch, LogView
 from threadkeep.v1.message_pb2 import Role
 
 
@@ -23,6 +23,7 @@ def test_every_condition() -> None:
         keywords=["x", "y"],
         match="all",
         branch="a.b",
+        branch_match="exact",
         last_n=3,
     )
     wanted = EventFilter(
@@ -36,6 +37,7 @@ def test_every_condition() -> None:
         keywords=["x", "y"],
         keyword_match=KeywordMatch.KEYWORD_MATCH_ALL,
         branch="a.b",
+        branch_match=BranchMatch.BRANCH_MATCH_EXACT,
         last_n=3,
     )
     wanted.from_time.seconds, wanted.to_time.seconds, wanted.to_time.nanos = 1, 2, 1
@@ -50,8 +52,10 @@ def test_no_arguments_give_the_empty_filter() -> None:
 def test_windows() -> None:
     assert threadkeep.event_filter(page=0, page_size=5).page.page_size == 5
     assert threadkeep.event_filter(last_n=0).WhichOneof("limit") == "last_n", "the server says what is wrong with it"
-    with pytest.raises(ValueError, match="at most one window"):
-        threadkeep.event_filter(last_n=1, page=0)
+    assert threadkeep.event_filter(exact_last_n=2) == EventFilter(exact_last_n=2)
+    for two in ({"last_n": 1, "page": 0}, {"last_n": 1, "exact_last_n": 1}, {"exact_last_n": 1, "page_size": 5}):
+        with pytest.raises(ValueError, match="at most one window"):
+            threadkeep.event_filter(**two)  # type: ignore[arg-type]
 
 
 def test_unknown_names_are_refused() -> None:
@@ -59,7 +63,7 @@ def test_unknown_names_are_refused() -> None:
         threadkeep.event_filter(view="old")
 
 
-@pytest.mark.parametrize("name", ["page", "page_size", "last_n", "after_seq", "before_seq"])
+@pytest.mark.parametrize("name", ["page", "page_size", "last_n", "exact_last_n", "after_seq", "before_seq"])
 def test_a_number_of_another_type_is_named(name: str) -> None:
     with pytest.raises(TypeError, match=f"^{name} must be int, not tuple$"):
         threadkeep.event_filter(**{name: (0, 2)})  # type: ignore[arg-type]

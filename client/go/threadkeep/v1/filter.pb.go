@@ -130,6 +130,60 @@ func (KeywordMatch) EnumDescriptor() ([]byte, []int) {
 	return file_threadkeep_v1_filter_proto_rawDescGZIP(), []int{1}
 }
 
+// The branches that a filter by branch selects.
+type BranchMatch int32
+
+const (
+	// Same as BRANCH_MATCH_VISIBLE.
+	BranchMatch_BRANCH_MATCH_UNSPECIFIED BranchMatch = 0
+	// What an agent on the branch sees: events of the root, of the branch itself and of its ancestors, but not of siblings or
+	// children. An empty branch selects every branch.
+	BranchMatch_BRANCH_MATCH_VISIBLE BranchMatch = 1
+	// Events of this branch only. An empty branch selects the root.
+	BranchMatch_BRANCH_MATCH_EXACT BranchMatch = 2
+)
+
+// Enum value maps for BranchMatch.
+var (
+	BranchMatch_name = map[int32]string{
+		0: "BRANCH_MATCH_UNSPECIFIED",
+		1: "BRANCH_MATCH_VISIBLE",
+		2: "BRANCH_MATCH_EXACT",
+	}
+	BranchMatch_value = map[string]int32{
+		"BRANCH_MATCH_UNSPECIFIED": 0,
+		"BRANCH_MATCH_VISIBLE":     1,
+		"BRANCH_MATCH_EXACT":       2,
+	}
+)
+
+func (x BranchMatch) Enum() *BranchMatch {
+	p := new(BranchMatch)
+	*p = x
+	return p
+}
+
+func (x BranchMatch) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BranchMatch) Descriptor() protoreflect.EnumDescriptor {
+	return file_threadkeep_v1_filter_proto_enumTypes[2].Descriptor()
+}
+
+func (BranchMatch) Type() protoreflect.EnumType {
+	return &file_threadkeep_v1_filter_proto_enumTypes[2]
+}
+
+func (x BranchMatch) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BranchMatch.Descriptor instead.
+func (BranchMatch) EnumDescriptor() ([]byte, []int) {
+	return file_threadkeep_v1_filter_proto_rawDescGZIP(), []int{2}
+}
+
 // A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
 // event without an author role is matched by id only. At least one id or role is required. All author filters of a request
 // have at most 4,096 ids and roles together.
@@ -330,7 +384,7 @@ func (x *NumberedPage) GetPageSize() int32 {
 }
 
 // Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
-// then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+// then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
 // match literal substrings after Unicode case folding.
 type EventFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -357,15 +411,17 @@ type EventFilter struct {
 	Keywords []string `protobuf:"bytes,10,rep,name=keywords,proto3" json:"keywords,omitempty"`
 	// How keywords are combined. Default: any. Ignored without keywords.
 	KeywordMatch KeywordMatch `protobuf:"varint,11,opt,name=keyword_match,json=keywordMatch,proto3,enum=threadkeep.v1.KeywordMatch" json:"keyword_match,omitempty"`
-	// Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-	// or children. Absent or empty means every branch.
+	// Branch of the events; see branch_match.
 	Branch string `protobuf:"bytes,12,opt,name=branch,proto3" json:"branch,omitempty"`
+	// The branches that the branch selects. Default: those that an agent on it sees.
+	BranchMatch BranchMatch `protobuf:"varint,15,opt,name=branch_match,json=branchMatch,proto3,enum=threadkeep.v1.BranchMatch" json:"branch_match,omitempty"`
 	// At most one limit on the matches.
 	//
 	// Types that are valid to be assigned to Limit:
 	//
 	//	*EventFilter_LastN
 	//	*EventFilter_Page
+	//	*EventFilter_ExactLastN
 	Limit         isEventFilter_Limit `protobuf_oneof:"limit"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -485,6 +541,13 @@ func (x *EventFilter) GetBranch() string {
 	return ""
 }
 
+func (x *EventFilter) GetBranchMatch() BranchMatch {
+	if x != nil {
+		return x.BranchMatch
+	}
+	return BranchMatch_BRANCH_MATCH_UNSPECIFIED
+}
+
 func (x *EventFilter) GetLimit() isEventFilter_Limit {
 	if x != nil {
 		return x.Limit
@@ -510,6 +573,15 @@ func (x *EventFilter) GetPage() *NumberedPage {
 	return nil
 }
 
+func (x *EventFilter) GetExactLastN() int32 {
+	if x != nil {
+		if x, ok := x.Limit.(*EventFilter_ExactLastN); ok {
+			return x.ExactLastN
+		}
+	}
+	return 0
+}
+
 type isEventFilter_Limit interface {
 	isEventFilter_Limit()
 }
@@ -525,9 +597,16 @@ type EventFilter_Page struct {
 	Page *NumberedPage `protobuf:"bytes,14,opt,name=page,proto3,oneof"`
 }
 
+type EventFilter_ExactLastN struct {
+	// Number of newest matches, at least 1. Never extended: a turn may be split.
+	ExactLastN int32 `protobuf:"varint,16,opt,name=exact_last_n,json=exactLastN,proto3,oneof"`
+}
+
 func (*EventFilter_LastN) isEventFilter_Limit() {}
 
 func (*EventFilter_Page) isEventFilter_Limit() {}
+
+func (*EventFilter_ExactLastN) isEventFilter_Limit() {}
 
 var File_threadkeep_v1_filter_proto protoreflect.FileDescriptor
 
@@ -543,7 +622,7 @@ const file_threadkeep_v1_filter_proto_rawDesc = "" +
 	"\x04kind\"?\n" +
 	"\fNumberedPage\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\"\x8b\x05\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\"\xee\x05\n" +
 	"\vEventFilter\x127\n" +
 	"\tfrom_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x123\n" +
 	"\ato_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06toTime\x12 \n" +
@@ -558,9 +637,12 @@ const file_threadkeep_v1_filter_proto_rawDesc = "" +
 	"\bkeywords\x18\n" +
 	" \x03(\tR\bkeywords\x12@\n" +
 	"\rkeyword_match\x18\v \x01(\x0e2\x1b.threadkeep.v1.KeywordMatchR\fkeywordMatch\x12\x16\n" +
-	"\x06branch\x18\f \x01(\tR\x06branch\x12\x17\n" +
+	"\x06branch\x18\f \x01(\tR\x06branch\x12=\n" +
+	"\fbranch_match\x18\x0f \x01(\x0e2\x1a.threadkeep.v1.BranchMatchR\vbranchMatch\x12\x17\n" +
 	"\x06last_n\x18\r \x01(\x05H\x00R\x05lastN\x121\n" +
-	"\x04page\x18\x0e \x01(\v2\x1b.threadkeep.v1.NumberedPageH\x00R\x04pageB\a\n" +
+	"\x04page\x18\x0e \x01(\v2\x1b.threadkeep.v1.NumberedPageH\x00R\x04page\x12\"\n" +
+	"\fexact_last_n\x18\x10 \x01(\x05H\x00R\n" +
+	"exactLastNB\a\n" +
 	"\x05limitB\f\n" +
 	"\n" +
 	"_after_seqB\r\n" +
@@ -572,7 +654,11 @@ const file_threadkeep_v1_filter_proto_rawDesc = "" +
 	"\fKeywordMatch\x12\x1d\n" +
 	"\x19KEYWORD_MATCH_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11KEYWORD_MATCH_ANY\x10\x01\x12\x15\n" +
-	"\x11KEYWORD_MATCH_ALL\x10\x02BU\n" +
+	"\x11KEYWORD_MATCH_ALL\x10\x02*]\n" +
+	"\vBranchMatch\x12\x1c\n" +
+	"\x18BRANCH_MATCH_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14BRANCH_MATCH_VISIBLE\x10\x01\x12\x16\n" +
+	"\x12BRANCH_MATCH_EXACT\x10\x02BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -587,33 +673,35 @@ func file_threadkeep_v1_filter_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_filter_proto_rawDescData
 }
 
-var file_threadkeep_v1_filter_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_threadkeep_v1_filter_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_threadkeep_v1_filter_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_threadkeep_v1_filter_proto_goTypes = []any{
 	(LogView)(0),                  // 0: threadkeep.v1.LogView
 	(KeywordMatch)(0),             // 1: threadkeep.v1.KeywordMatch
-	(*AuthorSet)(nil),             // 2: threadkeep.v1.AuthorSet
-	(*AuthorFilter)(nil),          // 3: threadkeep.v1.AuthorFilter
-	(*NumberedPage)(nil),          // 4: threadkeep.v1.NumberedPage
-	(*EventFilter)(nil),           // 5: threadkeep.v1.EventFilter
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
-	(Role)(0),                     // 7: threadkeep.v1.Role
+	(BranchMatch)(0),              // 2: threadkeep.v1.BranchMatch
+	(*AuthorSet)(nil),             // 3: threadkeep.v1.AuthorSet
+	(*AuthorFilter)(nil),          // 4: threadkeep.v1.AuthorFilter
+	(*NumberedPage)(nil),          // 5: threadkeep.v1.NumberedPage
+	(*EventFilter)(nil),           // 6: threadkeep.v1.EventFilter
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(Role)(0),                     // 8: threadkeep.v1.Role
 }
 var file_threadkeep_v1_filter_proto_depIdxs = []int32{
-	2, // 0: threadkeep.v1.AuthorFilter.include:type_name -> threadkeep.v1.AuthorSet
-	2, // 1: threadkeep.v1.AuthorFilter.exclude:type_name -> threadkeep.v1.AuthorSet
-	6, // 2: threadkeep.v1.EventFilter.from_time:type_name -> google.protobuf.Timestamp
-	6, // 3: threadkeep.v1.EventFilter.to_time:type_name -> google.protobuf.Timestamp
-	7, // 4: threadkeep.v1.EventFilter.roles:type_name -> threadkeep.v1.Role
-	3, // 5: threadkeep.v1.EventFilter.author_filters:type_name -> threadkeep.v1.AuthorFilter
-	0, // 6: threadkeep.v1.EventFilter.view:type_name -> threadkeep.v1.LogView
-	1, // 7: threadkeep.v1.EventFilter.keyword_match:type_name -> threadkeep.v1.KeywordMatch
-	4, // 8: threadkeep.v1.EventFilter.page:type_name -> threadkeep.v1.NumberedPage
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	3,  // 0: threadkeep.v1.AuthorFilter.include:type_name -> threadkeep.v1.AuthorSet
+	3,  // 1: threadkeep.v1.AuthorFilter.exclude:type_name -> threadkeep.v1.AuthorSet
+	7,  // 2: threadkeep.v1.EventFilter.from_time:type_name -> google.protobuf.Timestamp
+	7,  // 3: threadkeep.v1.EventFilter.to_time:type_name -> google.protobuf.Timestamp
+	8,  // 4: threadkeep.v1.EventFilter.roles:type_name -> threadkeep.v1.Role
+	4,  // 5: threadkeep.v1.EventFilter.author_filters:type_name -> threadkeep.v1.AuthorFilter
+	0,  // 6: threadkeep.v1.EventFilter.view:type_name -> threadkeep.v1.LogView
+	1,  // 7: threadkeep.v1.EventFilter.keyword_match:type_name -> threadkeep.v1.KeywordMatch
+	2,  // 8: threadkeep.v1.EventFilter.branch_match:type_name -> threadkeep.v1.BranchMatch
+	5,  // 9: threadkeep.v1.EventFilter.page:type_name -> threadkeep.v1.NumberedPage
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_filter_proto_init() }
@@ -629,13 +717,14 @@ func file_threadkeep_v1_filter_proto_init() {
 	file_threadkeep_v1_filter_proto_msgTypes[3].OneofWrappers = []any{
 		(*EventFilter_LastN)(nil),
 		(*EventFilter_Page)(nil),
+		(*EventFilter_ExactLastN)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_filter_proto_rawDesc), len(file_threadkeep_v1_filter_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -69,6 +69,34 @@ KEYWORD_MATCH_ALL: KeywordMatch.ValueType  # 2
 """All keywords occur."""
 global___KeywordMatch = KeywordMatch
 
+class _BranchMatch:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _BranchMatchEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_BranchMatch.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    BRANCH_MATCH_UNSPECIFIED: _BranchMatch.ValueType  # 0
+    """Same as BRANCH_MATCH_VISIBLE."""
+    BRANCH_MATCH_VISIBLE: _BranchMatch.ValueType  # 1
+    """What an agent on the branch sees: events of the root, of the branch itself and of its ancestors, but not of siblings or
+    children. An empty branch selects every branch.
+    """
+    BRANCH_MATCH_EXACT: _BranchMatch.ValueType  # 2
+    """Events of this branch only. An empty branch selects the root."""
+
+class BranchMatch(_BranchMatch, metaclass=_BranchMatchEnumTypeWrapper):
+    """The branches that a filter by branch selects."""
+
+BRANCH_MATCH_UNSPECIFIED: BranchMatch.ValueType  # 0
+"""Same as BRANCH_MATCH_VISIBLE."""
+BRANCH_MATCH_VISIBLE: BranchMatch.ValueType  # 1
+"""What an agent on the branch sees: events of the root, of the branch itself and of its ancestors, but not of siblings or
+children. An empty branch selects every branch.
+"""
+BRANCH_MATCH_EXACT: BranchMatch.ValueType  # 2
+"""Events of this branch only. An empty branch selects the root."""
+global___BranchMatch = BranchMatch
+
 @typing.final
 class AuthorSet(google.protobuf.message.Message):
     """A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
@@ -151,7 +179,7 @@ global___NumberedPage = NumberedPage
 @typing.final
 class EventFilter(google.protobuf.message.Message):
     """Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
-    then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+    then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
     match literal substrings after Unicode case folding.
     """
 
@@ -169,8 +197,10 @@ class EventFilter(google.protobuf.message.Message):
     KEYWORDS_FIELD_NUMBER: builtins.int
     KEYWORD_MATCH_FIELD_NUMBER: builtins.int
     BRANCH_FIELD_NUMBER: builtins.int
+    BRANCH_MATCH_FIELD_NUMBER: builtins.int
     LAST_N_FIELD_NUMBER: builtins.int
     PAGE_FIELD_NUMBER: builtins.int
+    EXACT_LAST_N_FIELD_NUMBER: builtins.int
     after_seq: builtins.int
     """Seq that events must exceed."""
     before_seq: builtins.int
@@ -184,13 +214,15 @@ class EventFilter(google.protobuf.message.Message):
     keyword_match: global___KeywordMatch.ValueType
     """How keywords are combined. Default: any. Ignored without keywords."""
     branch: builtins.str
-    """Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-    or children. Absent or empty means every branch.
-    """
+    """Branch of the events; see branch_match."""
+    branch_match: global___BranchMatch.ValueType
+    """The branches that the branch selects. Default: those that an agent on it sees."""
     last_n: builtins.int
     """Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
     turn that it would otherwise split, among the matches.
     """
+    exact_last_n: builtins.int
+    """Number of newest matches, at least 1. Never extended: a turn may be split."""
     @property
     def from_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time."""
@@ -232,16 +264,18 @@ class EventFilter(google.protobuf.message.Message):
         keywords: collections.abc.Iterable[builtins.str] | None = ...,
         keyword_match: global___KeywordMatch.ValueType = ...,
         branch: builtins.str = ...,
+        branch_match: global___BranchMatch.ValueType = ...,
         last_n: builtins.int = ...,
         page: global___NumberedPage | None = ...,
+        exact_last_n: builtins.int = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "before_seq", b"before_seq", "from_time", b"from_time", "last_n", b"last_n", "limit", b"limit", "page", b"page", "to_time", b"to_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "author_filters", b"author_filters", "before_seq", b"before_seq", "branch", b"branch", "exclude_synthetic", b"exclude_synthetic", "from_time", b"from_time", "keyword", b"keyword", "keyword_match", b"keyword_match", "keywords", b"keywords", "last_n", b"last_n", "limit", b"limit", "page", b"page", "roles", b"roles", "to_time", b"to_time", "view", b"view"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "before_seq", b"before_seq", "exact_last_n", b"exact_last_n", "from_time", b"from_time", "last_n", b"last_n", "limit", b"limit", "page", b"page", "to_time", b"to_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "author_filters", b"author_filters", "before_seq", b"before_seq", "branch", b"branch", "branch_match", b"branch_match", "exact_last_n", b"exact_last_n", "exclude_synthetic", b"exclude_synthetic", "from_time", b"from_time", "keyword", b"keyword", "keyword_match", b"keyword_match", "keywords", b"keywords", "last_n", b"last_n", "limit", b"limit", "page", b"page", "roles", b"roles", "to_time", b"to_time", "view", b"view"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after_seq", b"_after_seq"]) -> typing.Literal["after_seq"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_before_seq", b"_before_seq"]) -> typing.Literal["before_seq"] | None: ...
     @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["limit", b"limit"]) -> typing.Literal["last_n", "page"] | None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["limit", b"limit"]) -> typing.Literal["last_n", "page", "exact_last_n"] | None: ...
 
 global___EventFilter = EventFilter

@@ -1301,7 +1301,7 @@ pub struct NumberedPage {
     pub page_size: i32,
 }
 /// Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
-/// then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+/// then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
 /// match literal substrings after Unicode case folding.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct EventFilter {
@@ -1339,12 +1339,14 @@ pub struct EventFilter {
     /// How keywords are combined. Default: any. Ignored without keywords.
     #[prost(enumeration = "KeywordMatch", tag = "11")]
     pub keyword_match: i32,
-    /// Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-    /// or children. Absent or empty means every branch.
+    /// Branch of the events; see branch_match.
     #[prost(string, tag = "12")]
     pub branch: ::prost::alloc::string::String,
+    /// The branches that the branch selects. Default: those that an agent on it sees.
+    #[prost(enumeration = "BranchMatch", tag = "15")]
+    pub branch_match: i32,
     /// At most one limit on the matches.
-    #[prost(oneof = "event_filter::Limit", tags = "13, 14")]
+    #[prost(oneof = "event_filter::Limit", tags = "13, 14, 16")]
     pub limit: ::core::option::Option<event_filter::Limit>,
 }
 /// Nested message and enum types in `EventFilter`.
@@ -1359,6 +1361,9 @@ pub mod event_filter {
         /// One numbered page.
         #[prost(message, tag = "14")]
         Page(super::NumberedPage),
+        /// Number of newest matches, at least 1. Never extended: a turn may be split.
+        #[prost(int32, tag = "16")]
+        ExactLastN(i32),
     }
 }
 /// The part of a log that is read.
@@ -1423,6 +1428,40 @@ impl KeywordMatch {
             "KEYWORD_MATCH_UNSPECIFIED" => Some(Self::Unspecified),
             "KEYWORD_MATCH_ANY" => Some(Self::Any),
             "KEYWORD_MATCH_ALL" => Some(Self::All),
+            _ => None,
+        }
+    }
+}
+/// The branches that a filter by branch selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum BranchMatch {
+    /// Same as BRANCH_MATCH_VISIBLE.
+    Unspecified = 0,
+    /// What an agent on the branch sees: events of the root, of the branch itself and of its ancestors, but not of siblings or
+    /// children. An empty branch selects every branch.
+    Visible = 1,
+    /// Events of this branch only. An empty branch selects the root.
+    Exact = 2,
+}
+impl BranchMatch {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BRANCH_MATCH_UNSPECIFIED",
+            Self::Visible => "BRANCH_MATCH_VISIBLE",
+            Self::Exact => "BRANCH_MATCH_EXACT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BRANCH_MATCH_UNSPECIFIED" => Some(Self::Unspecified),
+            "BRANCH_MATCH_VISIBLE" => Some(Self::Visible),
+            "BRANCH_MATCH_EXACT" => Some(Self::Exact),
             _ => None,
         }
     }

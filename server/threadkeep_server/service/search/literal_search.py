@@ -11,7 +11,7 @@ from ...domain.search import Field
 from ...domain.validation import Limits
 from ...store.contract.search import SearchCursor, SearchHit, SearchQuery, SearchStore, neighbor_filter
 from ..access import own_scope
-from .search_pipeline import Events, Highlights, TextsOf, check_neighbors, fitting, marked_literally
+from .search_pipeline import Events, Highlights, TextsOf, check_neighbors, check_no_newest, fitting, marked_literally
 from .search_slots import UNLIMITED, SearchSlots
 
 _LOADED_AT_ONCE = 32
@@ -58,8 +58,7 @@ class LiteralSearch:
         RateLimited."""
         if not query.filter.terms:
             raise InvalidField("query", "must not be blank, unless filter has keywords")
-        if query.filter.last_n is not None:
-            raise InvalidField("filter.last_n", "is not for searches; use page_size and page_token")
+        check_no_newest(query.filter)
         check_neighbors(neighbors)
         scope = own_scope(caller, query.scope)
         limit = min(query.filter.page_size or query.limit, self._limits.max_page_size)

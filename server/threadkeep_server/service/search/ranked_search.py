@@ -26,6 +26,7 @@ from .search_pipeline import (
     best_mode,
     check_min_score,
     check_neighbors,
+    check_no_newest,
     fitting,
     marked_all,
     rank_documents,
@@ -283,8 +284,7 @@ def _check(query: RankedQuery) -> None:
         raise InvalidField("query", "must not be blank with a mode that ranks")
     if query.mode not in (SearchMode.RANKED, SearchMode.SEMANTIC, SearchMode.HYBRID):
         raise InvalidField("mode", "must be RANKED, SEMANTIC or HYBRID for a search that ranks")
-    if query.filter.last_n is not None:
-        raise InvalidField("filter.last_n", "is not for searches; use page_size and page_token")
+    check_no_newest(query.filter)
     if query.filter.page_size is not None:
         raise InvalidField("filter.page", "is for SEARCH_MODE_SUBSTRING only; use page_size and page_token")
     if query.limit < 1:

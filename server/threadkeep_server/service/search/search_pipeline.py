@@ -10,6 +10,7 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from ...domain.errors import EmbedderFailed, EmbedderNotConfigured, InvalidField
+from ...domain.filters import EventFilter
 from ...domain.model import Caller, StoredEvent
 from ...domain.search import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
 from ...providers.embedders.base import EmbedFailed
@@ -176,6 +177,13 @@ def check_min_score(value: float | None, mode: SearchMode) -> None:
     least = -1 if mode is SearchMode.SEMANTIC else 0
     if value is not None and not least <= value <= 1:
         raise InvalidField("min_score", f"must be between {least} and 1 with SEARCH_MODE_{mode.name}")
+
+
+def check_no_newest(wanted: EventFilter) -> None:
+    """Raises InvalidField if the window is the newest matches."""
+    if wanted.newest is not None:
+        name = "exact_last_n" if wanted.last_n is None else "last_n"
+        raise InvalidField(f"filter.{name}", "is not for searches; use page_size and page_token")
 
 
 def check_neighbors(count: int) -> None:

@@ -90,7 +90,7 @@ def rarity(frequency: int, documents: int) -> float:
 
 def neighbor_filter(wanted: EventFilter) -> EventFilter:
     """Returns the conditions on the neighbors of an event that matches the filter."""
-    return EventFilter(exclude_archived=wanted.exclude_archived, branch=wanted.branch)
+    return EventFilter(exclude_archived=wanted.exclude_archived, branch=wanted.branch, exact_branch=wanted.exact_branch)
 
 
 class SearchStore(Protocol):

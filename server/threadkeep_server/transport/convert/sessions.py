@@ -19,6 +19,7 @@ from ...service.sessions import Expiry, SessionDraft
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
 _MAX_CACHED_BYTES = 256
 _VIEWS = frozenset(filter_pb2.LogView.values())
+_BRANCH_MATCHES = frozenset(filter_pb2.BranchMatch.values())
 _KEYWORD_MATCHES = frozenset(filter_pb2.KeywordMatch.values())
 # The longest span that fits into 64 bits of nanoseconds.
 _MAX_TTL_S = 200 * 365 * 86_400
@@ -160,7 +161,9 @@ def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
         keywords=tuple(keywords),
         match_all=_match_all(wanted.keyword_match),
         branch=validation.branch("filter.branch", wanted.branch),
+        exact_branch=_exact_branch(wanted.branch_match),
         last_n=wanted.last_n if window == "last_n" else None,
+        exact_last_n=wanted.exact_last_n if window == "exact_last_n" else None,
         page=wanted.page.page if window == "page" else None,
         page_size=wanted.page.page_size if window == "page" else None,
     )
@@ -209,6 +212,12 @@ def _active_only(view: int) -> bool:
     if view not in _VIEWS:
         raise InvalidField("filter.view", "must be LOG_VIEW_ACTIVE or LOG_VIEW_HISTORY")
     return view == filter_pb2.LOG_VIEW_ACTIVE
+
+
+def _exact_branch(mode: int) -> bool:
+    if mode not in _BRANCH_MATCHES:
+        raise InvalidField("filter.branch_match", "must be BRANCH_MATCH_VISIBLE or BRANCH_MATCH_EXACT")
+    return mode == filter_pb2.BRANCH_MATCH_EXACT
 
 
 def _match_all(mode: int) -> bool:

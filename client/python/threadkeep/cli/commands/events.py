@@ -58,10 +58,12 @@ def list_events(
     last_n: Annotated[
         int | None, typer.Option(min=1, help="Only this number of newest events, extended to whole turns.")
     ] = None,
+    exact_last_n: Annotated[int | None, typer.Option(min=1, help="Only this number of newest events, exactly.")] = None,
     role: Annotated[list[Role] | None, typer.Option(help="Only this role; may be repeated.")] = None,
     keyword: Annotated[list[str] | None, typer.Option(help="Only texts with this keyword; may be repeated: all.")] = None,
     author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
+    exact_branch: Annotated[bool, typer.Option("--exact-branch", help="Only this branch; without --branch, the root.")] = False,
     after_seq: Annotated[int | None, typer.Option(help="Only events with a greater seq.")] = None,
     before_seq: Annotated[int | None, typer.Option(help="Only events with a lesser seq.")] = None,
     from_time: Annotated[datetime | None, typer.Option(help="Only events at or after this time.")] = None,
@@ -85,9 +87,10 @@ def list_events(
         keywords=keyword or (),
         match="all",
         branch=branch,
+        branch_match="exact" if exact_branch else "visible",
         last_n=last_n,
+        exact_last_n=exact_last_n,
     )
-
     row = partial(add_event_row, (keyword or [""])[0], marked=True)
     listing = Listing(event_json if cli.json else None, partial(event_table, marked=True), row, "no events")
     order = _Order()
@@ -103,11 +106,8 @@ def list_events(
 
     more = cli.call(found)
     listing.end()
-    if not (order.ascending or cli.json):
-        print(
-            "note: seqs do not ascend: a summary is newer than the events after it, and is at the place of those it replaced",
-            file=sys.stderr,
-        )
+    if not cli.json:
+        order.explain()
     if more:
         print(f"only the first {limit:,} are shown; --after-seq continues, --limit 0 shows all", file=sys.stderr)
 
@@ -237,16 +237,22 @@ def part_rows(part: Part) -> list[tuple[str, str]]:
 
 
 class _Order:
-    """Whether the seqs ascend so far."""
+    """Notes whether seqs ascend."""
 
     def __init__(self) -> None:
         self._last = 0
-        self.ascending = True
+        self._ascending = True
 
     def see(self, seq: int) -> None:
         """Checks the next seq."""
-        self.ascending = self.ascending and seq > self._last
+        self._ascending = self._ascending and seq > self._last
         self._last = seq
+
+    def explain(self) -> None:
+        """Prints why the seqs do not ascend, if they do not."""
+        if not self._ascending:
+            why = "a summary is newer than the events after it, and is at the place of those it replaced"
+            print(f"note: seqs do not ascend: {why}", file=sys.stderr)
 
 
 def event_table(*, marked: bool = False) -> Table:

@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from sqlalchemy import BindParameter
 from sqlalchemy.sql import ColumnElement
 
-from ....domain.branches import visible_from
 from ....domain.filters import AuthorStep, EventFilter
 from ....domain.model import POSITION_STEP
 from ..engine.base import Dialect
@@ -84,8 +83,8 @@ def conditions(wanted: EventFilter, sql: Dialect) -> Conditions:
         found.add(found.among("role", map(int, wanted.roles), _e.role))
     for step in wanted.authors:
         _add_step(found, step, sql)
-    if wanted.branch:
-        found.add(found.among("branch", visible_from(wanted.branch), _e.branch))
+    if (branches := wanted.branches) is not None:
+        found.add(found.among("branch", branches, _e.branch))
     return found
 
 

@@ -53,7 +53,7 @@ def most_rows(query: EventQuery) -> int:
     wanted = query.filter
     if query.cursor is not None or not wanted.has_window:
         return query.limit
-    return wanted.last_n or wanted.offset + (wanted.page_size or 0)
+    return wanted.newest or wanted.offset + (wanted.page_size or 0)
 
 
 class SessionLog:
@@ -71,8 +71,8 @@ class SessionLog:
         """Returns the page of the query; the caller sets the versions."""
         if query.cursor is not None:
             return self._onward(query, query.cursor)
-        if self._wanted.last_n is not None:
-            return self._newest(query, self._wanted.last_n)
+        if self._wanted.newest is not None:
+            return self._newest(query, self._wanted.newest)
         if self._wanted.page_size is not None:
             return self._numbered(query, self._wanted.page_size)
         return self._onward(query, Cursor(_HIGHEST if query.descending else _LOWEST - 1))
@@ -89,24 +89,31 @@ class SessionLog:
         return self._cut(query, rows, stop=cursor.stop)
 
     def _newest(self, query: EventQuery, count: int) -> EventPage:
-        if self._wanted.terms:
-            return self._newest_by_text(query, count)
+        if self._wanted.splits_turns:
+            return self._newest_exactly(query, count)
         # One more than fits shows that the window, with the start of its turn, is larger than a page.
         rows = self._run("newest", self._newest_statement, {"skip": count - 1, "limit": query.limit + 1})
         if len(rows) > query.limit:
             return self._between(query, self._window_start(count), rows[0].position)
         return self._window(query, rows if query.descending else rows[::-1])
 
-    def _newest_by_text(self, query: EventQuery, count: int) -> EventPage:
+    def _newest_exactly(self, query: EventQuery, count: int) -> EventPage:
         if count <= query.limit:
             rows = self._rows(True, count)
             return self._window(query, rows if query.descending else rows[::-1])
+        newest, first = self._ends_by_text(count) if self._wanted.terms else self._ends(count)
+        return EventPage([]) if newest is None else self._between(query, first or _LOWEST, newest)
+
+    def _ends_by_text(self, count: int) -> tuple[int | None, int | None]:
+        """Returns the places of the newest and of the count-th newest match; `count` is at least 2."""
         found = self._matching(True)
-        newest = next(found, None)
-        if newest is None:
-            return EventPage([])
-        first = next(islice(found, count - 2, None), None)
-        return self._between(query, _LOWEST if first is None else first.position, newest.position)
+        newest, first = next(found, None), next(islice(found, count - 2, None), None)
+        return None if newest is None else newest.position, None if first is None else first.position
+
+    def _ends(self, count: int) -> tuple[int | None, int | None]:
+        """As _ends_by_text, of events that have no text conditions."""
+        newest, first = (self._run("place", self._place_statement, {"skip": skip}) for skip in (0, count - 1))
+        return newest[0].position if newest else None, first[0].position if first else None
 
     def _between(self, query: EventQuery, lowest: int, highest: int) -> EventPage:
         """Returns the first page of a window with known ends."""
@@ -170,6 +177,10 @@ class SessionLog:
         """Selects the newest matches, newest first, from the start of the window."""
         query = sa.select(*EVENT_COLUMNS).where(*self._conditions.where, _position >= self._start_expression())
         return query.order_by(_position.desc()).limit(_parameter("limit"))
+
+    def _place_statement(self) -> Select[Any]:
+        query = sa.select(_position).where(*self._conditions.where).order_by(_position.desc())
+        return query.limit(sa.literal_column("1")).offset(_parameter("skip"))
 
     def _window_start(self, count: int) -> int:
         start = self._run("start", lambda: sa.select(self._start_expression()), {"skip": count - 1})

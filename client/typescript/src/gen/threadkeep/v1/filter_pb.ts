@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/filter.proto.
  */
 export const file_threadkeep_v1_filter: GenFile = /*@__PURE__*/
-  fileDesc("Chp0aHJlYWRrZWVwL3YxL2ZpbHRlci5wcm90bxINdGhyZWFka2VlcC52MSInCglBdXRob3JTZXQSCwoDaWRzGAEgAygJEg0KBXJvbGVzGAIgAygJInAKDEF1dGhvckZpbHRlchIrCgdpbmNsdWRlGAEgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIABIrCgdleGNsdWRlGAIgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIAEIGCgRraW5kIi8KDE51bWJlcmVkUGFnZRIMCgRwYWdlGAEgASgFEhEKCXBhZ2Vfc2l6ZRgCIAEoBSKABAoLRXZlbnRGaWx0ZXISLQoJZnJvbV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCglhZnRlcl9zZXEYAyABKANIAYgBARIXCgpiZWZvcmVfc2VxGAQgASgDSAKIAQESIgoFcm9sZXMYBSADKA4yEy50aHJlYWRrZWVwLnYxLlJvbGUSMwoOYXV0aG9yX2ZpbHRlcnMYBiADKAsyGy50aHJlYWRrZWVwLnYxLkF1dGhvckZpbHRlchIZChFleGNsdWRlX3N5bnRoZXRpYxgHIAEoCBIkCgR2aWV3GAggASgOMhYudGhyZWFka2VlcC52MS5Mb2dWaWV3Eg8KB2tleXdvcmQYCSABKAkSEAoIa2V5d29yZHMYCiADKAkSMgoNa2V5d29yZF9tYXRjaBgLIAEoDjIbLnRocmVhZGtlZXAudjEuS2V5d29yZE1hdGNoEg4KBmJyYW5jaBgMIAEoCRIQCgZsYXN0X24YDSABKAVIABIrCgRwYWdlGA4gASgLMhsudGhyZWFka2VlcC52MS5OdW1iZXJlZFBhZ2VIAEIHCgVsaW1pdEIMCgpfYWZ0ZXJfc2VxQg0KC19iZWZvcmVfc2VxKk4KB0xvZ1ZpZXcSGAoUTE9HX1ZJRVdfVU5TUEVDSUZJRUQQABITCg9MT0dfVklFV19BQ1RJVkUQARIUChBMT0dfVklFV19ISVNUT1JZEAIqWwoMS2V5d29yZE1hdGNoEh0KGUtFWVdPUkRfTUFUQ0hfVU5TUEVDSUZJRUQQABIVChFLRVlXT1JEX01BVENIX0FOWRABEhUKEUtFWVdPUkRfTUFUQ0hfQUxMEAJCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_message]);
+  fileDesc("Chp0aHJlYWRrZWVwL3YxL2ZpbHRlci5wcm90bxINdGhyZWFka2VlcC52MSInCglBdXRob3JTZXQSCwoDaWRzGAEgAygJEg0KBXJvbGVzGAIgAygJInAKDEF1dGhvckZpbHRlchIrCgdpbmNsdWRlGAEgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIABIrCgdleGNsdWRlGAIgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIAEIGCgRraW5kIi8KDE51bWJlcmVkUGFnZRIMCgRwYWdlGAEgASgFEhEKCXBhZ2Vfc2l6ZRgCIAEoBSLKBAoLRXZlbnRGaWx0ZXISLQoJZnJvbV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCglhZnRlcl9zZXEYAyABKANIAYgBARIXCgpiZWZvcmVfc2VxGAQgASgDSAKIAQESIgoFcm9sZXMYBSADKA4yEy50aHJlYWRrZWVwLnYxLlJvbGUSMwoOYXV0aG9yX2ZpbHRlcnMYBiADKAsyGy50aHJlYWRrZWVwLnYxLkF1dGhvckZpbHRlchIZChFleGNsdWRlX3N5bnRoZXRpYxgHIAEoCBIkCgR2aWV3GAggASgOMhYudGhyZWFka2VlcC52MS5Mb2dWaWV3Eg8KB2tleXdvcmQYCSABKAkSEAoIa2V5d29yZHMYCiADKAkSMgoNa2V5d29yZF9tYXRjaBgLIAEoDjIbLnRocmVhZGtlZXAudjEuS2V5d29yZE1hdGNoEg4KBmJyYW5jaBgMIAEoCRIwCgxicmFuY2hfbWF0Y2gYDyABKA4yGi50aHJlYWRrZWVwLnYxLkJyYW5jaE1hdGNoEhAKBmxhc3RfbhgNIAEoBUgAEisKBHBhZ2UYDiABKAsyGy50aHJlYWRrZWVwLnYxLk51bWJlcmVkUGFnZUgAEhYKDGV4YWN0X2xhc3RfbhgQIAEoBUgAQgcKBWxpbWl0QgwKCl9hZnRlcl9zZXFCDQoLX2JlZm9yZV9zZXEqTgoHTG9nVmlldxIYChRMT0dfVklFV19VTlNQRUNJRklFRBAAEhMKD0xPR19WSUVXX0FDVElWRRABEhQKEExPR19WSUVXX0hJU1RPUlkQAipbCgxLZXl3b3JkTWF0Y2gSHQoZS0VZV09SRF9NQVRDSF9VTlNQRUNJRklFRBAAEhUKEUtFWVdPUkRfTUFUQ0hfQU5ZEAESFQoRS0VZV09SRF9NQVRDSF9BTEwQAipdCgtCcmFuY2hNYXRjaBIcChhCUkFOQ0hfTUFUQ0hfVU5TUEVDSUZJRUQQABIYChRCUkFOQ0hfTUFUQ0hfVklTSUJMRRABEhYKEkJSQU5DSF9NQVRDSF9FWEFDVBACQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_message]);
 
 /**
  * A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
@@ -115,7 +115,7 @@ export const NumberedPageSchema: GenMessage<NumberedPage> = /*@__PURE__*/
 
 /**
  * Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
- * then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+ * then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
  * match literal substrings after Unicode case folding.
  *
  * @generated from message threadkeep.v1.EventFilter
@@ -200,12 +200,18 @@ export type EventFilter = Message<"threadkeep.v1.EventFilter"> & {
   keywordMatch: KeywordMatch;
 
   /**
-   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-   * or children. Absent or empty means every branch.
+   * Branch of the events; see branch_match.
    *
    * @generated from field: string branch = 12;
    */
   branch: string;
+
+  /**
+   * The branches that the branch selects. Default: those that an agent on it sees.
+   *
+   * @generated from field: threadkeep.v1.BranchMatch branch_match = 15;
+   */
+  branchMatch: BranchMatch;
 
   /**
    * At most one limit on the matches.
@@ -229,6 +235,14 @@ export type EventFilter = Message<"threadkeep.v1.EventFilter"> & {
      */
     value: NumberedPage;
     case: "page";
+  } | {
+    /**
+     * Number of newest matches, at least 1. Never extended: a turn may be split.
+     *
+     * @generated from field: int32 exact_last_n = 16;
+     */
+    value: number;
+    case: "exactLastN";
   } | { case: undefined; value?: undefined };
 };
 
@@ -306,4 +320,39 @@ export enum KeywordMatch {
  */
 export const KeywordMatchSchema: GenEnum<KeywordMatch> = /*@__PURE__*/
   enumDesc(file_threadkeep_v1_filter, 1);
+
+/**
+ * The branches that a filter by branch selects.
+ *
+ * @generated from enum threadkeep.v1.BranchMatch
+ */
+export enum BranchMatch {
+  /**
+   * Same as BRANCH_MATCH_VISIBLE.
+   *
+   * @generated from enum value: BRANCH_MATCH_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * What an agent on the branch sees: events of the root, of the branch itself and of its ancestors, but not of siblings or
+   * children. An empty branch selects every branch.
+   *
+   * @generated from enum value: BRANCH_MATCH_VISIBLE = 1;
+   */
+  VISIBLE = 1,
+
+  /**
+   * Events of this branch only. An empty branch selects the root.
+   *
+   * @generated from enum value: BRANCH_MATCH_EXACT = 2;
+   */
+  EXACT = 2,
+}
+
+/**
+ * Describes the enum threadkeep.v1.BranchMatch.
+ */
+export const BranchMatchSchema: GenEnum<BranchMatch> = /*@__PURE__*/
+  enumDesc(file_threadkeep_v1_filter, 2);
 

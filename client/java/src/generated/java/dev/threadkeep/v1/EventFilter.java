@@ -8,7 +8,7 @@ package dev.threadkeep.v1;
 /**
  * <pre>
  * Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
- * then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+ * then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
  * match literal substrings after Unicode case folding.
  * </pre>
  *
@@ -42,6 +42,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.LazyStringArrayList.emptyList();
     keywordMatch_ = 0;
     branch_ = "";
+    branchMatch_ = 0;
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -66,6 +67,7 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     LAST_N(13),
     PAGE(14),
+    EXACT_LAST_N(16),
     LIMIT_NOT_SET(0);
     private final int value;
     private LimitCase(int value) {
@@ -85,6 +87,7 @@ private static final long serialVersionUID = 0L;
       switch (value) {
         case 13: return LAST_N;
         case 14: return PAGE;
+        case 16: return EXACT_LAST_N;
         case 0: return LIMIT_NOT_SET;
         default: return null;
       }
@@ -546,8 +549,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object branch_ = "";
   /**
    * <pre>
-   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-   * or children. Absent or empty means every branch.
+   * Branch of the events; see branch_match.
    * </pre>
    *
    * <code>string branch = 12 [json_name = "branch"];</code>
@@ -568,8 +570,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-   * or children. Absent or empty means every branch.
+   * Branch of the events; see branch_match.
    * </pre>
    *
    * <code>string branch = 12 [json_name = "branch"];</code>
@@ -588,6 +589,32 @@ private static final long serialVersionUID = 0L;
     } else {
       return (com.google.protobuf.ByteString) ref;
     }
+  }
+
+  public static final int BRANCH_MATCH_FIELD_NUMBER = 15;
+  private int branchMatch_ = 0;
+  /**
+   * <pre>
+   * The branches that the branch selects. Default: those that an agent on it sees.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.BranchMatch branch_match = 15 [json_name = "branchMatch"];</code>
+   * @return The enum numeric value on the wire for branchMatch.
+   */
+  @java.lang.Override public int getBranchMatchValue() {
+    return branchMatch_;
+  }
+  /**
+   * <pre>
+   * The branches that the branch selects. Default: those that an agent on it sees.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.BranchMatch branch_match = 15 [json_name = "branchMatch"];</code>
+   * @return The branchMatch.
+   */
+  @java.lang.Override public dev.threadkeep.v1.BranchMatch getBranchMatch() {
+    dev.threadkeep.v1.BranchMatch result = dev.threadkeep.v1.BranchMatch.forNumber(branchMatch_);
+    return result == null ? dev.threadkeep.v1.BranchMatch.UNRECOGNIZED : result;
   }
 
   public static final int LAST_N_FIELD_NUMBER = 13;
@@ -664,6 +691,35 @@ private static final long serialVersionUID = 0L;
     return dev.threadkeep.v1.NumberedPage.getDefaultInstance();
   }
 
+  public static final int EXACT_LAST_N_FIELD_NUMBER = 16;
+  /**
+   * <pre>
+   * Number of newest matches, at least 1. Never extended: a turn may be split.
+   * </pre>
+   *
+   * <code>int32 exact_last_n = 16 [json_name = "exactLastN"];</code>
+   * @return Whether the exactLastN field is set.
+   */
+  @java.lang.Override
+  public boolean hasExactLastN() {
+    return limitCase_ == 16;
+  }
+  /**
+   * <pre>
+   * Number of newest matches, at least 1. Never extended: a turn may be split.
+   * </pre>
+   *
+   * <code>int32 exact_last_n = 16 [json_name = "exactLastN"];</code>
+   * @return The exactLastN.
+   */
+  @java.lang.Override
+  public int getExactLastN() {
+    if (limitCase_ == 16) {
+      return (java.lang.Integer) limit_;
+    }
+    return 0;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -725,6 +781,13 @@ private static final long serialVersionUID = 0L;
     }
     if (limitCase_ == 14) {
       output.writeMessage(14, (dev.threadkeep.v1.NumberedPage) limit_);
+    }
+    if (branchMatch_ != dev.threadkeep.v1.BranchMatch.BRANCH_MATCH_UNSPECIFIED.getNumber()) {
+      output.writeEnum(15, branchMatch_);
+    }
+    if (limitCase_ == 16) {
+      output.writeInt32(
+          16, (int)((java.lang.Integer) limit_));
     }
     getUnknownFields().writeTo(output);
   }
@@ -802,6 +865,15 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(14, (dev.threadkeep.v1.NumberedPage) limit_);
     }
+    if (branchMatch_ != dev.threadkeep.v1.BranchMatch.BRANCH_MATCH_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(15, branchMatch_);
+    }
+    if (limitCase_ == 16) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(
+            16, (int)((java.lang.Integer) limit_));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -850,6 +922,7 @@ private static final long serialVersionUID = 0L;
     if (keywordMatch_ != other.keywordMatch_) return false;
     if (!getBranch()
         .equals(other.getBranch())) return false;
+    if (branchMatch_ != other.branchMatch_) return false;
     if (!getLimitCase().equals(other.getLimitCase())) return false;
     switch (limitCase_) {
       case 13:
@@ -859,6 +932,10 @@ private static final long serialVersionUID = 0L;
       case 14:
         if (!getPage()
             .equals(other.getPage())) return false;
+        break;
+      case 16:
+        if (getExactLastN()
+            != other.getExactLastN()) return false;
         break;
       case 0:
       default:
@@ -915,6 +992,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + keywordMatch_;
     hash = (37 * hash) + BRANCH_FIELD_NUMBER;
     hash = (53 * hash) + getBranch().hashCode();
+    hash = (37 * hash) + BRANCH_MATCH_FIELD_NUMBER;
+    hash = (53 * hash) + branchMatch_;
     switch (limitCase_) {
       case 13:
         hash = (37 * hash) + LAST_N_FIELD_NUMBER;
@@ -923,6 +1002,10 @@ private static final long serialVersionUID = 0L;
       case 14:
         hash = (37 * hash) + PAGE_FIELD_NUMBER;
         hash = (53 * hash) + getPage().hashCode();
+        break;
+      case 16:
+        hash = (37 * hash) + EXACT_LAST_N_FIELD_NUMBER;
+        hash = (53 * hash) + getExactLastN();
         break;
       case 0:
       default:
@@ -1027,7 +1110,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
-   * then at most one of last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
+   * then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
    * match literal substrings after Unicode case folding.
    * </pre>
    *
@@ -1099,6 +1182,7 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.LazyStringArrayList.emptyList();
       keywordMatch_ = 0;
       branch_ = "";
+      branchMatch_ = 0;
       if (pageBuilder_ != null) {
         pageBuilder_.clear();
       }
@@ -1194,6 +1278,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000800) != 0)) {
         result.branch_ = branch_;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.branchMatch_ = branchMatch_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1297,6 +1384,9 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000800;
         onChanged();
       }
+      if (other.branchMatch_ != 0) {
+        setBranchMatchValue(other.getBranchMatchValue());
+      }
       switch (other.getLimitCase()) {
         case LAST_N: {
           setLastN(other.getLastN());
@@ -1304,6 +1394,10 @@ private static final long serialVersionUID = 0L;
         }
         case PAGE: {
           mergePage(other.getPage());
+          break;
+        }
+        case EXACT_LAST_N: {
+          setExactLastN(other.getExactLastN());
           break;
         }
         case LIMIT_NOT_SET: {
@@ -1432,6 +1526,16 @@ private static final long serialVersionUID = 0L;
               limitCase_ = 14;
               break;
             } // case 114
+            case 120: {
+              branchMatch_ = input.readEnum();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 120
+            case 128: {
+              limit_ = input.readInt32();
+              limitCase_ = 16;
+              break;
+            } // case 128
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2823,8 +2927,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object branch_ = "";
     /**
      * <pre>
-     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-     * or children. Absent or empty means every branch.
+     * Branch of the events; see branch_match.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2844,8 +2947,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-     * or children. Absent or empty means every branch.
+     * Branch of the events; see branch_match.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2866,8 +2968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-     * or children. Absent or empty means every branch.
+     * Branch of the events; see branch_match.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2884,8 +2985,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-     * or children. Absent or empty means every branch.
+     * Branch of the events; see branch_match.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2899,8 +2999,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-     * or children. Absent or empty means every branch.
+     * Branch of the events; see branch_match.
      * </pre>
      *
      * <code>string branch = 12 [json_name = "branch"];</code>
@@ -2913,6 +3012,77 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       branch_ = value;
       bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+
+    private int branchMatch_ = 0;
+    /**
+     * <pre>
+     * The branches that the branch selects. Default: those that an agent on it sees.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.BranchMatch branch_match = 15 [json_name = "branchMatch"];</code>
+     * @return The enum numeric value on the wire for branchMatch.
+     */
+    @java.lang.Override public int getBranchMatchValue() {
+      return branchMatch_;
+    }
+    /**
+     * <pre>
+     * The branches that the branch selects. Default: those that an agent on it sees.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.BranchMatch branch_match = 15 [json_name = "branchMatch"];</code>
+     * @param value The enum numeric value on the wire for branchMatch to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBranchMatchValue(int value) {
+      branchMatch_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The branches that the branch selects. Default: those that an agent on it sees.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.BranchMatch branch_match = 15 [json_name = "branchMatch"];</code>
+     * @return The branchMatch.
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.BranchMatch getBranchMatch() {
+      dev.threadkeep.v1.BranchMatch result = dev.threadkeep.v1.BranchMatch.forNumber(branchMatch_);
+      return result == null ? dev.threadkeep.v1.BranchMatch.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * The branches that the branch selects. Default: those that an agent on it sees.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.BranchMatch branch_match = 15 [json_name = "branchMatch"];</code>
+     * @param value The branchMatch to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBranchMatch(dev.threadkeep.v1.BranchMatch value) {
+      if (value == null) { throw new NullPointerException(); }
+      bitField0_ |= 0x00001000;
+      branchMatch_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The branches that the branch selects. Default: those that an agent on it sees.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.BranchMatch branch_match = 15 [json_name = "branchMatch"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBranchMatch() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      branchMatch_ = 0;
       onChanged();
       return this;
     }
@@ -3155,6 +3325,64 @@ private static final long serialVersionUID = 0L;
       limitCase_ = 14;
       onChanged();
       return pageBuilder_;
+    }
+
+    /**
+     * <pre>
+     * Number of newest matches, at least 1. Never extended: a turn may be split.
+     * </pre>
+     *
+     * <code>int32 exact_last_n = 16 [json_name = "exactLastN"];</code>
+     * @return Whether the exactLastN field is set.
+     */
+    public boolean hasExactLastN() {
+      return limitCase_ == 16;
+    }
+    /**
+     * <pre>
+     * Number of newest matches, at least 1. Never extended: a turn may be split.
+     * </pre>
+     *
+     * <code>int32 exact_last_n = 16 [json_name = "exactLastN"];</code>
+     * @return The exactLastN.
+     */
+    public int getExactLastN() {
+      if (limitCase_ == 16) {
+        return (java.lang.Integer) limit_;
+      }
+      return 0;
+    }
+    /**
+     * <pre>
+     * Number of newest matches, at least 1. Never extended: a turn may be split.
+     * </pre>
+     *
+     * <code>int32 exact_last_n = 16 [json_name = "exactLastN"];</code>
+     * @param value The exactLastN to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExactLastN(int value) {
+
+      limitCase_ = 16;
+      limit_ = value;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of newest matches, at least 1. Never extended: a turn may be split.
+     * </pre>
+     *
+     * <code>int32 exact_last_n = 16 [json_name = "exactLastN"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExactLastN() {
+      if (limitCase_ == 16) {
+        limitCase_ = 0;
+        limit_ = null;
+        onChanged();
+      }
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.EventFilter)

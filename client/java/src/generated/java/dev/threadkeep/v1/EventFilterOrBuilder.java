@@ -310,8 +310,7 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-   * or children. Absent or empty means every branch.
+   * Branch of the events; see branch_match.
    * </pre>
    *
    * <code>string branch = 12 [json_name = "branch"];</code>
@@ -320,8 +319,7 @@ public interface EventFilterOrBuilder extends
   java.lang.String getBranch();
   /**
    * <pre>
-   * Branch whose view is returned: events of the root, of the branch itself and of its ancestors, but not of siblings
-   * or children. Absent or empty means every branch.
+   * Branch of the events; see branch_match.
    * </pre>
    *
    * <code>string branch = 12 [json_name = "branch"];</code>
@@ -329,6 +327,25 @@ public interface EventFilterOrBuilder extends
    */
   com.google.protobuf.ByteString
       getBranchBytes();
+
+  /**
+   * <pre>
+   * The branches that the branch selects. Default: those that an agent on it sees.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.BranchMatch branch_match = 15 [json_name = "branchMatch"];</code>
+   * @return The enum numeric value on the wire for branchMatch.
+   */
+  int getBranchMatchValue();
+  /**
+   * <pre>
+   * The branches that the branch selects. Default: those that an agent on it sees.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.BranchMatch branch_match = 15 [json_name = "branchMatch"];</code>
+   * @return The branchMatch.
+   */
+  dev.threadkeep.v1.BranchMatch getBranchMatch();
 
   /**
    * <pre>
@@ -377,6 +394,25 @@ public interface EventFilterOrBuilder extends
    * <code>.threadkeep.v1.NumberedPage page = 14 [json_name = "page"];</code>
    */
   dev.threadkeep.v1.NumberedPageOrBuilder getPageOrBuilder();
+
+  /**
+   * <pre>
+   * Number of newest matches, at least 1. Never extended: a turn may be split.
+   * </pre>
+   *
+   * <code>int32 exact_last_n = 16 [json_name = "exactLastN"];</code>
+   * @return Whether the exactLastN field is set.
+   */
+  boolean hasExactLastN();
+  /**
+   * <pre>
+   * Number of newest matches, at least 1. Never extended: a turn may be split.
+   * </pre>
+   *
+   * <code>int32 exact_last_n = 16 [json_name = "exactLastN"];</code>
+   * @return The exactLastN.
+   */
+  int getExactLastN();
 
   dev.threadkeep.v1.EventFilter.LimitCase getLimitCase();
 }

@@ -63,7 +63,7 @@ public final class Filter {
       "dkeep.v1.AuthorSetH\000R\007include\0224\n\007exclude" +
       "\030\002 \001(\0132\030.threadkeep.v1.AuthorSetH\000R\007excl" +
       "udeB\006\n\004kind\"?\n\014NumberedPage\022\022\n\004page\030\001 \001(" +
-      "\005R\004page\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\"\213\005\n" +
+      "\005R\004page\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\"\356\005\n" +
       "\013EventFilter\0227\n\tfrom_time\030\001 \001(\0132\032.google" +
       ".protobuf.TimestampR\010fromTime\0223\n\007to_time" +
       "\030\002 \001(\0132\032.google.protobuf.TimestampR\006toTi" +
@@ -77,16 +77,21 @@ public final class Filter {
       "ord\030\t \001(\tR\007keyword\022\032\n\010keywords\030\n \003(\tR\010ke" +
       "ywords\022@\n\rkeyword_match\030\013 \001(\0162\033.threadke" +
       "ep.v1.KeywordMatchR\014keywordMatch\022\026\n\006bran" +
-      "ch\030\014 \001(\tR\006branch\022\027\n\006last_n\030\r \001(\005H\000R\005last" +
-      "N\0221\n\004page\030\016 \001(\0132\033.threadkeep.v1.Numbered" +
-      "PageH\000R\004pageB\007\n\005limitB\014\n\n_after_seqB\r\n\013_" +
-      "before_seq*N\n\007LogView\022\030\n\024LOG_VIEW_UNSPEC" +
-      "IFIED\020\000\022\023\n\017LOG_VIEW_ACTIVE\020\001\022\024\n\020LOG_VIEW" +
-      "_HISTORY\020\002*[\n\014KeywordMatch\022\035\n\031KEYWORD_MA" +
-      "TCH_UNSPECIFIED\020\000\022\025\n\021KEYWORD_MATCH_ANY\020\001" +
-      "\022\025\n\021KEYWORD_MATCH_ALL\020\002BU\n\021dev.threadkee" +
-      "p.v1P\001Z>github.com/threadkeep/threadkeep" +
-      "-go/threadkeep/v1;threadkeepv1b\006proto3"
+      "ch\030\014 \001(\tR\006branch\022=\n\014branch_match\030\017 \001(\0162\032" +
+      ".threadkeep.v1.BranchMatchR\013branchMatch\022" +
+      "\027\n\006last_n\030\r \001(\005H\000R\005lastN\0221\n\004page\030\016 \001(\0132\033" +
+      ".threadkeep.v1.NumberedPageH\000R\004page\022\"\n\014e" +
+      "xact_last_n\030\020 \001(\005H\000R\nexactLastNB\007\n\005limit" +
+      "B\014\n\n_after_seqB\r\n\013_before_seq*N\n\007LogView" +
+      "\022\030\n\024LOG_VIEW_UNSPECIFIED\020\000\022\023\n\017LOG_VIEW_A" +
+      "CTIVE\020\001\022\024\n\020LOG_VIEW_HISTORY\020\002*[\n\014Keyword" +
+      "Match\022\035\n\031KEYWORD_MATCH_UNSPECIFIED\020\000\022\025\n\021" +
+      "KEYWORD_MATCH_ANY\020\001\022\025\n\021KEYWORD_MATCH_ALL" +
+      "\020\002*]\n\013BranchMatch\022\034\n\030BRANCH_MATCH_UNSPEC" +
+      "IFIED\020\000\022\030\n\024BRANCH_MATCH_VISIBLE\020\001\022\026\n\022BRA" +
+      "NCH_MATCH_EXACT\020\002BU\n\021dev.threadkeep.v1P\001" +
+      "Z>github.com/threadkeep/threadkeep-go/th" +
+      "readkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -117,7 +122,7 @@ public final class Filter {
     internal_static_threadkeep_v1_EventFilter_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_EventFilter_descriptor,
-        new java.lang.String[] { "FromTime", "ToTime", "AfterSeq", "BeforeSeq", "Roles", "AuthorFilters", "ExcludeSynthetic", "View", "Keyword", "Keywords", "KeywordMatch", "Branch", "LastN", "Page", "Limit", });
+        new java.lang.String[] { "FromTime", "ToTime", "AfterSeq", "BeforeSeq", "Roles", "AuthorFilters", "ExcludeSynthetic", "View", "Keyword", "Keywords", "KeywordMatch", "Branch", "BranchMatch", "LastN", "Page", "ExactLastN", "Limit", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Message.getDescriptor();
