@@ -40,6 +40,7 @@ from tests.store.rows.search.memory_vectors import DurableVectorRows, MemoryVect
 from tests.store.rows.search.ranked_search import CandidateChangeRows, CandidateRows
 from tests.store.rows.search.scopes import CandidateLimitRows, CandidateScopeRows
 from tests.store.rows.search.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
+from tests.store.rows.session_updates import SessionUpdateRows
 from tests.store.rows.sessions import NamingRows, SessionRows
 from tests.store.rows.upkeep import UpkeepRows
 from tests.store.rows.windows import ContextConcurrencyRows, ContextRows, WindowRows
@@ -51,6 +52,7 @@ class VectorSuite(VectorModelRows, EmbeddingRows, VectorDeletionRows, VectorScop
 
 class TextSuite(
     SessionRows,
+    SessionUpdateRows,
     NamingRows,
     ExpiryRows,
     ErasureRows,

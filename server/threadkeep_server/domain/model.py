@@ -181,8 +181,9 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionChange:
-    """An update of a session. `fields` are the names of the update mask: "expiry", "metadata_json", "labels", "context_bytes";
-    other fields are unchanged."""
+    """An update of a session. `fields` are the names of the update mask: "expiry", "metadata_json", "labels", "context_bytes".
+    The metadata and the labels are replaced, changed by the patch or by the fields after it, or unchanged. `etag`: that of the
+    session to update; empty means any."""
 
     fields: frozenset[str]
     update_time: int
@@ -190,6 +191,10 @@ class SessionChange:
     metadata_json: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     context_bytes: int = 0
+    metadata_patch_json: str = ""
+    set_labels: Mapping[str, str] = field(default_factory=dict)
+    remove_labels: frozenset[str] = frozenset()
+    etag: str = ""
 
 
 # Not frozen, since one is created per event, and a frozen dataclass costs three times as much to create.

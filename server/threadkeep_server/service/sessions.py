@@ -43,6 +43,23 @@ class SessionDraft:
     """None: now."""
 
 
+# Not frozen: see EventDraft.
+@dataclass(slots=True)
+class SessionPatch:
+    """Changes to parts of a session; see SessionChange."""
+
+    metadata_patch_json: str = ""
+    set_labels: Mapping[str, str] | None = None
+    remove_labels: frozenset[str] = frozenset()
+    etag: str = ""
+
+    @property
+    def changes_something(self) -> bool:
+        return bool(self.metadata_patch_json or self.set_labels or self.remove_labels)
+
+
+NO_PATCH = SessionPatch()
+
 BeforeDelete = Callable[[str, Session], Awaitable[bool]]
 """Called with the tenant and an expired session. Returns whether it may be deleted now."""
 
@@ -106,10 +123,22 @@ class SessionService:
         own = replace(query, app=own_app(caller, query.app, "app"), user_id=own_user(caller, query.user_id, "user_id"))
         return await self._store.list_sessions(caller.tenant, own)
 
-    async def update(self, caller: Caller, ref: SessionRef, fields: frozenset[str], draft: SessionDraft) -> Session:
+    async def update(
+        self, caller: Caller, ref: SessionRef, fields: frozenset[str], draft: SessionDraft, patch: SessionPatch = NO_PATCH
+    ) -> Session:
         now = self._clock()
         expire_time = self._expire_time(draft.expiry, now) if "expiry" in fields else None
-        change = SessionChange(fields, now, expire_time, draft.metadata_json, draft.labels or {}, draft.context_bytes)
+        details = (draft.metadata_json, draft.labels or {}, draft.context_bytes)
+        change = SessionChange(
+            fields,
+            now,
+            expire_time,
+            *details,
+            metadata_patch_json=patch.metadata_patch_json,
+            set_labels=patch.set_labels or {},
+            remove_labels=patch.remove_labels,
+            etag=patch.etag,
+        )
         return await self._store.update_session(caller.tenant, own_ref(caller, ref), change)
 
     async def delete(self, caller: Caller, ref: SessionRef) -> int | None:

@@ -171,6 +171,29 @@ def test_invalid_labels_and_metadata_are_rejected(wire: Wire, fields: dict[str, 
         wire.invalid(field, "UpdateSession", session=name, update_mask={"paths": list(fields)}, **fields)
 
 
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"metadata_patch_json": "[]"}, "metadata_patch_json"),
+        ({"metadata_patch_json": '{"a":' * 40 + "1" + "}" * 40}, "metadata_patch_json"),
+        ({"metadata_patch_json": '{"b": "' + "x" * (256 << 10) + '"}'}, "metadata_patch_json"),
+        ({"metadata_patch_json": '{"b": "' + "x" * ((256 << 10) - 12) + '"}'}, "metadata_patch_json"),
+        ({"metadata_patch_json": "{}", "update_mask": {"paths": ["metadata_json"]}}, "metadata_patch_json"),
+        ({"set_labels": {"k" * 64: "v"}}, "set_labels key"),
+        ({"set_labels": {f"k{n}": "v" for n in range(64)}}, "set_labels"),
+        ({"set_labels": {"a": "b"}, "update_mask": {"paths": ["labels"]}}, "set_labels"),
+        ({"remove_labels": [""]}, "remove_labels[0]"),
+        ({"remove_labels": ["k"], "update_mask": {"paths": ["labels"]}}, "remove_labels"),
+        ({"remove_labels": ["k"], "etag": "x" * 256}, "etag"),
+        ({"etag": "x"}, "update_mask"),
+    ],
+)
+def test_invalid_patches_are_rejected(wire: Wire, fields: dict[str, Any], field: str) -> None:
+    name = wire.new_session(labels={"k": "v"}, metadata_json='{"a": 1.0}')
+    with wire.unchanged(name):
+        wire.invalid(field, "UpdateSession", session=name, **fields)
+
+
 def test_a_create_time_in_the_past_is_stored_and_orders_lists(wire: Wire) -> None:
     names = {}
     for age in (5, 1, 3):

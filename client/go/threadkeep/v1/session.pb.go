@@ -332,7 +332,10 @@ type Session struct {
 	// OUTPUT_ONLY. Origin of the session, set if it is a fork.
 	Parent *SessionParent `protobuf:"bytes,13,opt,name=parent,proto3" json:"parent,omitempty"`
 	// Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
-	ContextBytes  int64 `protobuf:"varint,14,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
+	ContextBytes int64 `protobuf:"varint,14,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
+	// OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+	// UpdateSessionRequest.etag.
+	Etag          string `protobuf:"bytes,15,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -465,6 +468,13 @@ func (x *Session) GetContextBytes() int64 {
 	return 0
 }
 
+func (x *Session) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
 var File_threadkeep_v1_session_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_session_proto_rawDesc = "" +
@@ -490,7 +500,7 @@ const file_threadkeep_v1_session_proto_rawDesc = "" +
 	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\"[\n" +
 	"\rSessionParent\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x15\n" +
-	"\x06at_seq\x18\x02 \x01(\x03R\x05atSeq\"\xc1\x05\n" +
+	"\x06at_seq\x18\x02 \x01(\x03R\x05atSeq\"\xd5\x05\n" +
 	"\aSession\x12+\n" +
 	"\x03ref\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\x03ref\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12;\n" +
@@ -510,7 +520,8 @@ const file_threadkeep_v1_session_proto_rawDesc = "" +
 	"\x06window\x18\v \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06window\x12/\n" +
 	"\x05usage\x18\f \x01(\v2\x19.threadkeep.v1.TokenUsageR\x05usage\x124\n" +
 	"\x06parent\x18\r \x01(\v2\x1c.threadkeep.v1.SessionParentR\x06parent\x12#\n" +
-	"\rcontext_bytes\x18\x0e \x01(\x03R\fcontextBytes\x1a9\n" +
+	"\rcontext_bytes\x18\x0e \x01(\x03R\fcontextBytes\x12\x12\n" +
+	"\x04etag\x18\x0f \x01(\tR\x04etag\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01BU\n" +

@@ -522,7 +522,8 @@ type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Session to update.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+	// REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+	// "metadata_json", "labels", "context_bytes".
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// New expiry.
 	Expiry *Expiry `protobuf:"bytes,3,opt,name=expiry,proto3" json:"expiry,omitempty"`
@@ -531,7 +532,19 @@ type UpdateSessionRequest struct {
 	// New labels. Replace all of the old labels.
 	Labels map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// New context_bytes.
-	ContextBytes  int64 `protobuf:"varint,6,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
+	ContextBytes int64 `protobuf:"varint,6,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
+	// Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+	// metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+	// mask.
+	MetadataPatchJson string `protobuf:"bytes,7,opt,name=metadata_patch_json,json=metadataPatchJson,proto3" json:"metadata_patch_json,omitempty"`
+	// Labels to add or to replace; the others stay. Not with "labels" in the mask.
+	SetLabels map[string]string `protobuf:"bytes,8,rep,name=set_labels,json=setLabels,proto3" json:"set_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+	// mask.
+	RemoveLabels []string `protobuf:"bytes,9,rep,name=remove_labels,json=removeLabels,proto3" json:"remove_labels,omitempty"`
+	// Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+	// means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+	Etag          string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -606,6 +619,34 @@ func (x *UpdateSessionRequest) GetContextBytes() int64 {
 		return x.ContextBytes
 	}
 	return 0
+}
+
+func (x *UpdateSessionRequest) GetMetadataPatchJson() string {
+	if x != nil {
+		return x.MetadataPatchJson
+	}
+	return ""
+}
+
+func (x *UpdateSessionRequest) GetSetLabels() map[string]string {
+	if x != nil {
+		return x.SetLabels
+	}
+	return nil
+}
+
+func (x *UpdateSessionRequest) GetRemoveLabels() []string {
+	if x != nil {
+		return x.RemoveLabels
+	}
+	return nil
+}
+
+func (x *UpdateSessionRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // Response of UpdateSession.
@@ -1303,7 +1344,7 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x04_app\"r\n" +
 	"\x14ListSessionsResponse\x122\n" +
 	"\bsessions\x18\x01 \x03(\v2\x16.threadkeep.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x85\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xff\x04\n" +
 	"\x14UpdateSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
@@ -1311,8 +1352,17 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x06expiry\x18\x03 \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12#\n" +
 	"\rmetadata_json\x18\x04 \x01(\tR\fmetadataJson\x12G\n" +
 	"\x06labels\x18\x05 \x03(\v2/.threadkeep.v1.UpdateSessionRequest.LabelsEntryR\x06labels\x12#\n" +
-	"\rcontext_bytes\x18\x06 \x01(\x03R\fcontextBytes\x1a9\n" +
+	"\rcontext_bytes\x18\x06 \x01(\x03R\fcontextBytes\x12.\n" +
+	"\x13metadata_patch_json\x18\a \x01(\tR\x11metadataPatchJson\x12Q\n" +
+	"\n" +
+	"set_labels\x18\b \x03(\v22.threadkeep.v1.UpdateSessionRequest.SetLabelsEntryR\tsetLabels\x12#\n" +
+	"\rremove_labels\x18\t \x03(\tR\fremoveLabels\x12\x12\n" +
+	"\x04etag\x18\n" +
+	" \x01(\tR\x04etag\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a<\n" +
+	"\x0eSetLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"I\n" +
 	"\x15UpdateSessionResponse\x120\n" +
@@ -1389,7 +1439,7 @@ func file_threadkeep_v1_session_service_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_session_service_proto_rawDescData
 }
 
-var file_threadkeep_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_threadkeep_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_threadkeep_v1_session_service_proto_goTypes = []any{
 	(*Expiry)(nil),                        // 0: threadkeep.v1.Expiry
 	(*CreateSessionRequest)(nil),          // 1: threadkeep.v1.CreateSessionRequest
@@ -1413,60 +1463,62 @@ var file_threadkeep_v1_session_service_proto_goTypes = []any{
 	nil,                                   // 19: threadkeep.v1.CreateSessionRequest.LabelsEntry
 	nil,                                   // 20: threadkeep.v1.ListSessionsRequest.LabelsEntry
 	nil,                                   // 21: threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	nil,                                   // 22: threadkeep.v1.DeleteByLabelRequest.LabelsEntry
-	(*durationpb.Duration)(nil),           // 23: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),         // 24: google.protobuf.Timestamp
-	(*SessionRef)(nil),                    // 25: threadkeep.v1.SessionRef
-	(*Session)(nil),                       // 26: threadkeep.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),         // 27: google.protobuf.FieldMask
-	(*ErasureReceipt)(nil),                // 28: threadkeep.v1.ErasureReceipt
+	nil,                                   // 22: threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
+	nil,                                   // 23: threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	(*durationpb.Duration)(nil),           // 24: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),         // 25: google.protobuf.Timestamp
+	(*SessionRef)(nil),                    // 26: threadkeep.v1.SessionRef
+	(*Session)(nil),                       // 27: threadkeep.v1.Session
+	(*fieldmaskpb.FieldMask)(nil),         // 28: google.protobuf.FieldMask
+	(*ErasureReceipt)(nil),                // 29: threadkeep.v1.ErasureReceipt
 }
 var file_threadkeep_v1_session_service_proto_depIdxs = []int32{
-	23, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
-	24, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
-	25, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	24, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
+	25, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
+	26, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
 	0,  // 3: threadkeep.v1.CreateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
 	19, // 4: threadkeep.v1.CreateSessionRequest.labels:type_name -> threadkeep.v1.CreateSessionRequest.LabelsEntry
-	24, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
-	26, // 6: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
-	25, // 7: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	26, // 8: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
+	25, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
+	27, // 6: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
+	26, // 7: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	27, // 8: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
 	20, // 9: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
-	26, // 10: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
-	25, // 11: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	27, // 12: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	27, // 10: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
+	26, // 11: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	28, // 12: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	0,  // 13: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
 	21, // 14: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	26, // 15: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
-	25, // 16: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	24, // 17: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
-	28, // 18: threadkeep.v1.DeleteUserResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	28, // 19: threadkeep.v1.DeleteAppResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	22, // 20: threadkeep.v1.DeleteByLabelRequest.labels:type_name -> threadkeep.v1.DeleteByLabelRequest.LabelsEntry
-	28, // 21: threadkeep.v1.DeleteByLabelResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	1,  // 22: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
-	3,  // 23: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
-	5,  // 24: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
-	7,  // 25: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
-	9,  // 26: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
-	11, // 27: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
-	13, // 28: threadkeep.v1.SessionService.DeleteUser:input_type -> threadkeep.v1.DeleteUserRequest
-	15, // 29: threadkeep.v1.SessionService.DeleteApp:input_type -> threadkeep.v1.DeleteAppRequest
-	17, // 30: threadkeep.v1.SessionService.DeleteByLabel:input_type -> threadkeep.v1.DeleteByLabelRequest
-	2,  // 31: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
-	4,  // 32: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
-	6,  // 33: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
-	8,  // 34: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
-	10, // 35: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
-	12, // 36: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
-	14, // 37: threadkeep.v1.SessionService.DeleteUser:output_type -> threadkeep.v1.DeleteUserResponse
-	16, // 38: threadkeep.v1.SessionService.DeleteApp:output_type -> threadkeep.v1.DeleteAppResponse
-	18, // 39: threadkeep.v1.SessionService.DeleteByLabel:output_type -> threadkeep.v1.DeleteByLabelResponse
-	31, // [31:40] is the sub-list for method output_type
-	22, // [22:31] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	22, // 15: threadkeep.v1.UpdateSessionRequest.set_labels:type_name -> threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
+	27, // 16: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
+	26, // 17: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	25, // 18: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
+	29, // 19: threadkeep.v1.DeleteUserResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	29, // 20: threadkeep.v1.DeleteAppResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	23, // 21: threadkeep.v1.DeleteByLabelRequest.labels:type_name -> threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	29, // 22: threadkeep.v1.DeleteByLabelResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	1,  // 23: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
+	3,  // 24: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
+	5,  // 25: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
+	7,  // 26: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
+	9,  // 27: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
+	11, // 28: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
+	13, // 29: threadkeep.v1.SessionService.DeleteUser:input_type -> threadkeep.v1.DeleteUserRequest
+	15, // 30: threadkeep.v1.SessionService.DeleteApp:input_type -> threadkeep.v1.DeleteAppRequest
+	17, // 31: threadkeep.v1.SessionService.DeleteByLabel:input_type -> threadkeep.v1.DeleteByLabelRequest
+	2,  // 32: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
+	4,  // 33: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
+	6,  // 34: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
+	8,  // 35: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
+	10, // 36: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
+	12, // 37: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
+	14, // 38: threadkeep.v1.SessionService.DeleteUser:output_type -> threadkeep.v1.DeleteUserResponse
+	16, // 39: threadkeep.v1.SessionService.DeleteApp:output_type -> threadkeep.v1.DeleteAppResponse
+	18, // 40: threadkeep.v1.SessionService.DeleteByLabel:output_type -> threadkeep.v1.DeleteByLabelResponse
+	32, // [32:41] is the sub-list for method output_type
+	23, // [23:32] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_session_service_proto_init() }
@@ -1493,7 +1545,7 @@ func file_threadkeep_v1_session_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_session_service_proto_rawDesc), len(file_threadkeep_v1_session_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -47,8 +47,8 @@ type SessionServiceClient interface {
 	// Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// Updates the fields in the mask.
-	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+	// Updates the fields in the mask, or parts of the metadata and of the labels.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
 	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
 	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
@@ -183,8 +183,8 @@ type SessionServiceServer interface {
 	// Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// Updates the fields in the mask.
-	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+	// Updates the fields in the mask, or parts of the metadata and of the labels.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)
 	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
 	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -122,9 +122,18 @@ class Sessions(Connection):
         expire_time: datetime | int | None = None,
         never_expires: bool = False,
         context_bytes: int | None = None,
+        metadata_patch: Metadata = None,
+        set_labels: Mapping[str, str] | None = None,
+        remove_labels: Iterable[str] = (),
+        etag: str = "",
         timeout: float | None = None,
     ) -> Session:
-        """Replace the given fields; None keeps a field. `metadata=""` and `labels={}` clear. Raises SessionNotFound."""
+        """Replace the given fields; None keeps a field. `metadata=""` and `labels={}` clear. Raises SessionNotFound.
+
+        `metadata_patch` is a JSON merge patch (RFC 7396): its members replace those of the metadata, None removes one.
+        `set_labels` and `remove_labels` change some labels. With the `etag` of a session that was read, raises VersionMismatch
+        if another update came between.
+        """
         new_expiry = expiry(ttl, expire_time, never_expires)
         given = {"expiry": new_expiry, "metadata_json": metadata, "labels": labels, "context_bytes": context_bytes}
         request = ss.UpdateSessionRequest(
@@ -134,6 +143,10 @@ class Sessions(Connection):
             metadata_json=json_text(metadata, "metadata"),
             labels=labels,
             context_bytes=context_bytes or 0,
+            metadata_patch_json=json_text(metadata_patch, "metadata_patch"),
+            set_labels=set_labels,
+            remove_labels=remove_labels,
+            etag=etag,
         )
         return self._call(self._stubs().sessions.UpdateSession, request, timeout).session
 

@@ -169,6 +169,7 @@ class Session(google.protobuf.message.Message):
     USAGE_FIELD_NUMBER: builtins.int
     PARENT_FIELD_NUMBER: builtins.int
     CONTEXT_BYTES_FIELD_NUMBER: builtins.int
+    ETAG_FIELD_NUMBER: builtins.int
     uid: builtins.str
     """OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
     again.
@@ -183,6 +184,10 @@ class Session(google.protobuf.message.Message):
     """OUTPUT_ONLY. Seq of the last event; 0 if there is none."""
     context_bytes: builtins.int
     """Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default."""
+    etag: builtins.str
+    """OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+    UpdateSessionRequest.etag.
+    """
     @property
     def ref(self) -> global___SessionRef:
         """Identity of the session."""
@@ -232,8 +237,9 @@ class Session(google.protobuf.message.Message):
         usage: global___TokenUsage | None = ...,
         parent: global___SessionParent | None = ...,
         context_bytes: builtins.int = ...,
+        etag: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "parent", b"parent", "ref", b"ref", "update_time", b"update_time", "usage", b"usage", "window", b"window"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "expire_time", b"expire_time", "labels", b"labels", "last_seq", b"last_seq", "log_version", b"log_version", "metadata_json", b"metadata_json", "parent", b"parent", "ref", b"ref", "uid", b"uid", "update_time", b"update_time", "usage", b"usage", "window", b"window", "window_version", b"window_version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "etag", b"etag", "expire_time", b"expire_time", "labels", b"labels", "last_seq", b"last_seq", "log_version", b"log_version", "metadata_json", b"metadata_json", "parent", b"parent", "ref", b"ref", "uid", b"uid", "update_time", b"update_time", "usage", b"usage", "window", b"window", "window_version", b"window_version"]) -> None: ...
 
 global___Session = Session

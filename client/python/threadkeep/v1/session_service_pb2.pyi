@@ -288,23 +288,54 @@ class UpdateSessionRequest(google.protobuf.message.Message):
         ) -> None: ...
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
+    @typing.final
+    class SetLabelsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     SESSION_FIELD_NUMBER: builtins.int
     UPDATE_MASK_FIELD_NUMBER: builtins.int
     EXPIRY_FIELD_NUMBER: builtins.int
     METADATA_JSON_FIELD_NUMBER: builtins.int
     LABELS_FIELD_NUMBER: builtins.int
     CONTEXT_BYTES_FIELD_NUMBER: builtins.int
+    METADATA_PATCH_JSON_FIELD_NUMBER: builtins.int
+    SET_LABELS_FIELD_NUMBER: builtins.int
+    REMOVE_LABELS_FIELD_NUMBER: builtins.int
+    ETAG_FIELD_NUMBER: builtins.int
     metadata_json: builtins.str
     """New metadata. Replaces all of the old metadata."""
     context_bytes: builtins.int
     """New context_bytes."""
+    metadata_patch_json: builtins.str
+    """Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+    metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+    mask.
+    """
+    etag: builtins.str
+    """Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+    means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+    """
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
         """REQUIRED. Session to update."""
 
     @property
     def update_mask(self) -> google.protobuf.field_mask_pb2.FieldMask:
-        """REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes"."""
+        """REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+        "metadata_json", "labels", "context_bytes".
+        """
 
     @property
     def expiry(self) -> global___Expiry:
@@ -313,6 +344,16 @@ class UpdateSessionRequest(google.protobuf.message.Message):
     @property
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """New labels. Replace all of the old labels."""
+
+    @property
+    def set_labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Labels to add or to replace; the others stay. Not with "labels" in the mask."""
+
+    @property
+    def remove_labels(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+        mask.
+        """
 
     def __init__(
         self,
@@ -323,9 +364,13 @@ class UpdateSessionRequest(google.protobuf.message.Message):
         metadata_json: builtins.str = ...,
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         context_bytes: builtins.int = ...,
+        metadata_patch_json: builtins.str = ...,
+        set_labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        remove_labels: collections.abc.Iterable[builtins.str] | None = ...,
+        etag: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["expiry", b"expiry", "session", b"session", "update_mask", b"update_mask"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "session", b"session", "update_mask", b"update_mask"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "etag", b"etag", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "metadata_patch_json", b"metadata_patch_json", "remove_labels", b"remove_labels", "session", b"session", "set_labels", b"set_labels", "update_mask", b"update_mask"]) -> None: ...
 
 global___UpdateSessionRequest = UpdateSessionRequest
 

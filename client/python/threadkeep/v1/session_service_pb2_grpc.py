@@ -111,8 +111,8 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateSession(self, request, context):
-        """Updates the fields in the mask.
-        Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+        """Updates the fields in the mask, or parts of the metadata and of the labels.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

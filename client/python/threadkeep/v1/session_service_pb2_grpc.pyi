@@ -49,8 +49,8 @@ class SessionServiceStub:
         threadkeep.v1.session_service_pb2.UpdateSessionRequest,
         threadkeep.v1.session_service_pb2.UpdateSessionResponse,
     ]
-    """Updates the fields in the mask.
-    Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+    """Updates the fields in the mask, or parts of the metadata and of the labels.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
     """
 
     DeleteSession: grpc.UnaryUnaryMultiCallable[
@@ -127,8 +127,8 @@ class SessionServiceAsyncStub:
         threadkeep.v1.session_service_pb2.UpdateSessionRequest,
         threadkeep.v1.session_service_pb2.UpdateSessionResponse,
     ]
-    """Updates the fields in the mask.
-    Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+    """Updates the fields in the mask, or parts of the metadata and of the labels.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
     """
 
     DeleteSession: grpc.aio.UnaryUnaryMultiCallable[
@@ -213,8 +213,8 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.session_service_pb2.UpdateSessionRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.UpdateSessionResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.UpdateSessionResponse]]:
-        """Updates the fields in the mask.
-        Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+        """Updates the fields in the mask, or parts of the metadata and of the labels.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
         """
 
     @abc.abstractmethod

@@ -335,6 +335,10 @@ pub struct Session {
     /// Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
     #[prost(int64, tag = "14")]
     pub context_bytes: i64,
+    /// OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+    /// UpdateSessionRequest.etag.
+    #[prost(string, tag = "15")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// The original form of a message in its framework, byte for byte. Readers that use the same framework read it without
 /// loss; other readers use the event's message. The server never parses it.
@@ -2653,7 +2657,7 @@ pub enum ErrorReason {
     /// An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
     /// {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events\[0\].event_id"}}
     EventIdConflict = 8,
-    /// The log changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+    /// The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
     /// {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
     VersionMismatch = 9,
     /// The session id is ambiguous. Specify app and user_id. Code FAILED_PRECONDITION.
@@ -2942,7 +2946,8 @@ pub struct UpdateSessionRequest {
     /// REQUIRED. Session to update.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
-    /// REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+    /// REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+    /// "metadata_json", "labels", "context_bytes".
     #[prost(message, optional, tag = "2")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
     /// New expiry.
@@ -2960,6 +2965,25 @@ pub struct UpdateSessionRequest {
     /// New context_bytes.
     #[prost(int64, tag = "6")]
     pub context_bytes: i64,
+    /// Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+    /// metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+    /// mask.
+    #[prost(string, tag = "7")]
+    pub metadata_patch_json: ::prost::alloc::string::String,
+    /// Labels to add or to replace; the others stay. Not with "labels" in the mask.
+    #[prost(map = "string, string", tag = "8")]
+    pub set_labels: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+    /// mask.
+    #[prost(string, repeated, tag = "9")]
+    pub remove_labels: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+    /// means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+    #[prost(string, tag = "10")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// Response of UpdateSession.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3252,8 +3276,8 @@ pub mod session_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.SessionService", "ListSessions"));
             self.inner.unary(req, path, codec).await
         }
-        /// Updates the fields in the mask.
-        /// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+        /// Updates the fields in the mask, or parts of the metadata and of the labels.
+        /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
         pub async fn update_session(
             &mut self,
             request: impl tonic::IntoRequest<super::UpdateSessionRequest>,

@@ -64,7 +64,8 @@ class SessionStore(Protocol):
         ...
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-        """Sets the named fields; never changes events, versions or create_time. Raises SessionNotFound, AmbiguousSession."""
+        """Returns the session after the update: see domain.session_updates. Never changes events, versions or create_time.
+        Raises SessionNotFound, AmbiguousSession, VersionMismatch, InvalidField."""
         ...
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:

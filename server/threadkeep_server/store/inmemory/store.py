@@ -9,6 +9,7 @@ from ...domain import errors
 from ...domain.feed import ChangeKind
 from ...domain.filters import select
 from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ...domain.session_updates import updated
 from ..contract.events import Appended, AppendedEvent, AppendRequest, Cursor, EventPage, EventQuery
 from ..contract.feed import change_snapshot
 from ..contract.maintenance import StoreInfo, Totals
@@ -51,16 +52,7 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemor
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
         log = self._existing(tenant, ref)
         before = log.session.labels
-        session = replace(log.session, update_time=max(log.session.update_time, change.update_time))
-        if "expiry" in change.fields:
-            session = replace(session, expire_time=change.expire_time)
-        if "metadata_json" in change.fields:
-            session = replace(session, metadata_json=change.metadata_json)
-        if "labels" in change.fields:
-            session = replace(session, labels=dict(change.labels))
-        if "context_bytes" in change.fields:
-            session = replace(session, context_bytes=change.context_bytes)
-        log.session = session
+        log.session = session = updated(log.session, change)
         labels_before = None if session.labels == before else before
         after = change_snapshot(session)
         self._record(tenant, log, ChangeKind.UPDATED, change.update_time, after=after, labels_before=labels_before)

@@ -14,7 +14,8 @@ from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.filters import Authors, AuthorStep, EventFilter
 from ...domain.model import ROLES, SECOND_NS, Counters, Role, Session, SessionRef, Usage
-from ...service.sessions import Expiry, SessionDraft
+from ...domain.session_updates import etag_of
+from ...service.sessions import Expiry, SessionDraft, SessionPatch
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
 _MAX_CACHED_BYTES = 256
@@ -88,6 +89,21 @@ def session_draft(
     )
 
 
+def session_patch(request: session_service_pb2.UpdateSessionRequest) -> SessionPatch:
+    validation.count("remove_labels", request.remove_labels, validation.MAX_LABELS)
+    removed = [validation.identifier(f"remove_labels[{i}]", key, required=True) for i, key in enumerate(request.remove_labels)]
+    patch = SessionPatch(
+        validation.json_object("metadata_patch_json", request.metadata_patch_json),
+        validation.labels("set_labels", request.set_labels),
+        frozenset(removed),
+        validation.identifier("etag", request.etag),
+    )
+    for part, whole in (("metadata_patch_json", "metadata_json"), ("set_labels", "labels"), ("remove_labels", "labels")):
+        if getattr(patch, part) and whole in request.update_mask.paths:
+            raise InvalidField(part, f"and {whole} in update_mask are mutually exclusive")
+    return patch
+
+
 def _context_bytes(value: int) -> int:
     if value < 0:
         raise InvalidField("context_bytes", "must not be negative")
@@ -106,6 +122,7 @@ def session_to(session: Session) -> session_pb2.Session:
         window=counters_to(session.window),
         usage=usage_to(session.usage),
         context_bytes=session.context_bytes,
+        etag=etag_of(session),
     )
     set_time(result.create_time, session.create_time)
     set_time(result.update_time, session.update_time)

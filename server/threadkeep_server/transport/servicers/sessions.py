@@ -11,12 +11,10 @@ from ...service.erasure import ErasureService
 from ...service.sessions import SWEEP_AT_MOST, SessionService
 from ...store.contract.sessions import Expired, SessionQuery
 from ..convert.erasure import app_of, label_scope, receipt_to
-from ..convert.sessions import ref_of, session_draft, session_to, time_of
+from ..convert.sessions import ref_of, session_draft, session_patch, session_to, time_of
 from ..page_tokens import PageTokens
 
-_MUTABLE = tuple(
-    field.name for field in pb.UpdateSessionRequest.DESCRIPTOR.fields if field.name not in ("session", "update_mask")
-)
+_MUTABLE = ("expiry", "metadata_json", "labels", "context_bytes")
 
 
 class SessionServicer:
@@ -61,9 +59,10 @@ class SessionServicer:
     async def UpdateSession(self, request: pb.UpdateSessionRequest, caller: Caller) -> pb.UpdateSessionResponse:
         validation.count("update_mask.paths", request.update_mask.paths, validation.MAX_CHOICES)
         fields = frozenset(request.update_mask.paths)
-        if not fields or not fields.issubset(_MUTABLE):
+        patch = session_patch(request)
+        if not fields.issubset(_MUTABLE) or not (fields or patch.changes_something):
             raise InvalidField("update_mask", f"must name one or more of {', '.join(_MUTABLE)}")
-        session = await self._sessions.update(caller, ref_of(request.session), fields, session_draft(request))
+        session = await self._sessions.update(caller, ref_of(request.session), fields, session_draft(request), patch)
         return pb.UpdateSessionResponse(session=session_to(session))
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, caller: Caller) -> pb.DeleteSessionResponse:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, bindparam
@@ -12,6 +12,7 @@ from sqlalchemy.sql import ClauseElement
 
 from ....domain.errors import SessionAlreadyExists
 from ....domain.model import NewSession, Session, SessionChange, SessionRef
+from ....domain.session_updates import updated
 from ..engine.statements import Statements
 from ..schema.tables import CREATED, UPDATED, changes, session_labels, sessions
 from . import change_details
@@ -61,7 +62,7 @@ class SessionUpdate:
 
     @property
     def size(self) -> int:
-        return len(self.change.metadata_json)
+        return len(self.change.metadata_json) + len(self.change.metadata_patch_json)
 
 
 class SessionWrites:
@@ -101,16 +102,14 @@ class SessionWrites:
         return {name: keys[new.uid] for name, new in fresh.items()}
 
     def update(self, connection: Connection, update: SessionUpdate) -> Session:
-        """Raises SessionNotFound and AmbiguousSession, before it writes."""
-        tenant, ref, change = update.tenant, update.ref, update.change
-        row = require_prepared(connection, self._statements, tenant, ref)
+        """Raises SessionNotFound, AmbiguousSession and what `updated` raises, before it writes."""
+        change = update.change
+        row = require_prepared(connection, self._statements, update.tenant, update.ref)
         before = session_of(row)
-        fields = {"expiry": "expire_time"} | {name: name for name in ("metadata_json", "labels", "context_bytes")}
-        changed: dict[str, Any] = {name: getattr(change, name) for field, name in fields.items() if field in change.fields}
-        after = replace(before, update_time=max(before.update_time, change.update_time), **changed)
+        after = updated(before, change)
         prepared = self._statements.get("update session", connection, _update_session)
         prepared.run_many(connection, [{"key": row.id, **_mutable(after)}])
-        if "labels" in change.fields:
+        if after.labels != before.labels:
             self._statements.get("delete labels", connection, _delete_labels).run_many(connection, [{"key": row.id}])
             self._insert_labels(connection, [(row.id, after.labels)])
         self._record(connection, [_change(UPDATED, row.id, change.update_time, after, before)])

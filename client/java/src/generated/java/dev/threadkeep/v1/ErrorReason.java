@@ -99,7 +99,7 @@ public enum ErrorReason
   ERROR_REASON_EVENT_ID_CONFLICT(8),
   /**
    * <pre>
-   * The log changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    * </pre>
    *
@@ -428,7 +428,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_EVENT_ID_CONFLICT_VALUE = 8;
   /**
    * <pre>
-   * The log changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    * </pre>
    *

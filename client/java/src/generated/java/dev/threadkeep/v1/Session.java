@@ -34,6 +34,7 @@ private static final long serialVersionUID = 0L;
   private Session() {
     uid_ = "";
     metadataJson_ = "";
+    etag_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -579,6 +580,55 @@ java.lang.String defaultValue) {
     return contextBytes_;
   }
 
+  public static final int ETAG_FIELD_NUMBER = 15;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object etag_ = "";
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+   * UpdateSessionRequest.etag.
+   * </pre>
+   *
+   * <code>string etag = 15 [json_name = "etag"];</code>
+   * @return The etag.
+   */
+  @java.lang.Override
+  public java.lang.String getEtag() {
+    java.lang.Object ref = etag_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      etag_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+   * UpdateSessionRequest.etag.
+   * </pre>
+   *
+   * <code>string etag = 15 [json_name = "etag"];</code>
+   * @return The bytes for etag.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getEtagBytes() {
+    java.lang.Object ref = etag_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      etag_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -637,6 +687,9 @@ java.lang.String defaultValue) {
     }
     if (contextBytes_ != 0L) {
       output.writeInt64(14, contextBytes_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 15, etag_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -707,6 +760,9 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(14, contextBytes_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(15, etag_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -771,6 +827,8 @@ java.lang.String defaultValue) {
     }
     if (getContextBytes()
         != other.getContextBytes()) return false;
+    if (!getEtag()
+        .equals(other.getEtag())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -830,6 +888,8 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + CONTEXT_BYTES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getContextBytes());
+    hash = (37 * hash) + ETAG_FIELD_NUMBER;
+    hash = (53 * hash) + getEtag().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1041,6 +1101,7 @@ java.lang.String defaultValue) {
         parentBuilder_ = null;
       }
       contextBytes_ = 0L;
+      etag_ = "";
       return this;
     }
 
@@ -1139,6 +1200,9 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00002000) != 0)) {
         result.contextBytes_ = contextBytes_;
       }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.etag_ = etag_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1199,6 +1263,11 @@ java.lang.String defaultValue) {
       }
       if (other.getContextBytes() != 0L) {
         setContextBytes(other.getContextBytes());
+      }
+      if (!other.getEtag().isEmpty()) {
+        etag_ = other.etag_;
+        bitField0_ |= 0x00004000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1314,6 +1383,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00002000;
               break;
             } // case 112
+            case 122: {
+              etag_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2946,6 +3020,103 @@ java.lang.String defaultValue) {
     public Builder clearContextBytes() {
       bitField0_ = (bitField0_ & ~0x00002000);
       contextBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object etag_ = "";
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+     * UpdateSessionRequest.etag.
+     * </pre>
+     *
+     * <code>string etag = 15 [json_name = "etag"];</code>
+     * @return The etag.
+     */
+    public java.lang.String getEtag() {
+      java.lang.Object ref = etag_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        etag_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+     * UpdateSessionRequest.etag.
+     * </pre>
+     *
+     * <code>string etag = 15 [json_name = "etag"];</code>
+     * @return The bytes for etag.
+     */
+    public com.google.protobuf.ByteString
+        getEtagBytes() {
+      java.lang.Object ref = etag_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        etag_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+     * UpdateSessionRequest.etag.
+     * </pre>
+     *
+     * <code>string etag = 15 [json_name = "etag"];</code>
+     * @param value The etag to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEtag(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      etag_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+     * UpdateSessionRequest.etag.
+     * </pre>
+     *
+     * <code>string etag = 15 [json_name = "etag"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEtag() {
+      etag_ = getDefaultInstance().getEtag();
+      bitField0_ = (bitField0_ & ~0x00004000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+     * UpdateSessionRequest.etag.
+     * </pre>
+     *
+     * <code>string etag = 15 [json_name = "etag"];</code>
+     * @param value The bytes for etag to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEtagBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      etag_ = value;
+      bitField0_ |= 0x00004000;
       onChanged();
       return this;
     }

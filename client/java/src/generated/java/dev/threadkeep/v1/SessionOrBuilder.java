@@ -334,4 +334,26 @@ java.lang.String defaultValue);
    * @return The contextBytes.
    */
   long getContextBytes();
+
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+   * UpdateSessionRequest.etag.
+   * </pre>
+   *
+   * <code>string etag = 15 [json_name = "etag"];</code>
+   * @return The etag.
+   */
+  java.lang.String getEtag();
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
+   * UpdateSessionRequest.etag.
+   * </pre>
+   *
+   * <code>string etag = 15 [json_name = "etag"];</code>
+   * @return The bytes for etag.
+   */
+  com.google.protobuf.ByteString
+      getEtagBytes();
 }

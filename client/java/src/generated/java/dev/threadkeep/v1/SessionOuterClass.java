@@ -79,7 +79,7 @@ public final class SessionOuterClass {
       "\030\003 \001(\003R\005bytes\022\026\n\006tokens\030\004 \001(\003R\006tokens\"[\n" +
       "\rSessionParent\0223\n\007session\030\001 \001(\0132\031.thread" +
       "keep.v1.SessionRefR\007session\022\025\n\006at_seq\030\002 " +
-      "\001(\003R\005atSeq\"\301\005\n\007Session\022+\n\003ref\030\001 \001(\0132\031.th" +
+      "\001(\003R\005atSeq\"\325\005\n\007Session\022+\n\003ref\030\001 \001(\0132\031.th" +
       "readkeep.v1.SessionRefR\003ref\022\020\n\003uid\030\002 \001(\t" +
       "R\003uid\022;\n\013create_time\030\003 \001(\0132\032.google.prot" +
       "obuf.TimestampR\ncreateTime\022;\n\013update_tim" +
@@ -95,11 +95,11 @@ public final class SessionOuterClass {
       "/\n\005usage\030\014 \001(\0132\031.threadkeep.v1.TokenUsag" +
       "eR\005usage\0224\n\006parent\030\r \001(\0132\034.threadkeep.v1" +
       ".SessionParentR\006parent\022#\n\rcontext_bytes\030" +
-      "\016 \001(\003R\014contextBytes\0329\n\013LabelsEntry\022\020\n\003ke" +
-      "y\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001BU" +
-      "\n\021dev.threadkeep.v1P\001Z>github.com/thread" +
-      "keep/threadkeep-go/threadkeep/v1;threadk" +
-      "eepv1b\006proto3"
+      "\016 \001(\003R\014contextBytes\022\022\n\004etag\030\017 \001(\tR\004etag\032" +
+      "9\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005valu" +
+      "e\030\002 \001(\tR\005value:\0028\001BU\n\021dev.threadkeep.v1P" +
+      "\001Z>github.com/threadkeep/threadkeep-go/t" +
+      "hreadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -135,7 +135,7 @@ public final class SessionOuterClass {
     internal_static_threadkeep_v1_Session_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_Session_descriptor,
-        new java.lang.String[] { "Ref", "Uid", "CreateTime", "UpdateTime", "ExpireTime", "MetadataJson", "Labels", "LogVersion", "WindowVersion", "LastSeq", "Window", "Usage", "Parent", "ContextBytes", });
+        new java.lang.String[] { "Ref", "Uid", "CreateTime", "UpdateTime", "ExpireTime", "MetadataJson", "Labels", "LogVersion", "WindowVersion", "LastSeq", "Window", "Usage", "Parent", "ContextBytes", "Etag", });
     internal_static_threadkeep_v1_Session_LabelsEntry_descriptor =
       internal_static_threadkeep_v1_Session_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_Session_LabelsEntry_fieldAccessorTable = new

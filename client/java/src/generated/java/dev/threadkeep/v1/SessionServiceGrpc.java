@@ -403,8 +403,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Updates the fields in the mask.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask, or parts of the metadata and of the labels.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
      * </pre>
      */
     default void updateSession(dev.threadkeep.v1.UpdateSessionRequest request,
@@ -542,8 +542,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Updates the fields in the mask.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask, or parts of the metadata and of the labels.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
      * </pre>
      */
     public void updateSession(dev.threadkeep.v1.UpdateSessionRequest request,
@@ -670,8 +670,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Updates the fields in the mask.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask, or parts of the metadata and of the labels.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.UpdateSessionResponse updateSession(dev.threadkeep.v1.UpdateSessionRequest request) throws io.grpc.StatusException {
@@ -792,8 +792,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Updates the fields in the mask.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask, or parts of the metadata and of the labels.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.UpdateSessionResponse updateSession(dev.threadkeep.v1.UpdateSessionRequest request) {
@@ -917,8 +917,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Updates the fields in the mask.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Updates the fields in the mask, or parts of the metadata and of the labels.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.UpdateSessionResponse> updateSession(

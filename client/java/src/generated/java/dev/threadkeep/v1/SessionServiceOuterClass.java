@@ -82,6 +82,11 @@ public final class SessionServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_UpdateSessionRequest_LabelsEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_UpdateSessionRequest_SetLabelsEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_UpdateSessionRequest_SetLabelsEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_UpdateSessionResponse_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -186,7 +191,7 @@ public final class SessionServiceOuterClass {
       "ey\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006\n\004_app\"r\n\024" +
       "ListSessionsResponse\0222\n\010sessions\030\001 \003(\0132\026" +
       ".threadkeep.v1.SessionR\010sessions\022&\n\017next" +
-      "_page_token\030\002 \001(\tR\rnextPageToken\"\205\003\n\024Upd" +
+      "_page_token\030\002 \001(\tR\rnextPageToken\"\377\004\n\024Upd" +
       "ateSessionRequest\0223\n\007session\030\001 \001(\0132\031.thr" +
       "eadkeep.v1.SessionRefR\007session\022;\n\013update" +
       "_mask\030\002 \001(\0132\032.google.protobuf.FieldMaskR" +
@@ -195,67 +200,73 @@ public final class SessionServiceOuterClass {
       "\tR\014metadataJson\022G\n\006labels\030\005 \003(\0132/.thread" +
       "keep.v1.UpdateSessionRequest.LabelsEntry" +
       "R\006labels\022#\n\rcontext_bytes\030\006 \001(\003R\014context" +
-      "Bytes\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024" +
-      "\n\005value\030\002 \001(\tR\005value:\0028\001\"I\n\025UpdateSessio" +
-      "nResponse\0220\n\007session\030\001 \001(\0132\026.threadkeep." +
-      "v1.SessionR\007session\"r\n\024DeleteSessionRequ" +
-      "est\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Ses" +
-      "sionRefR\007session\022%\n\016purge_memories\030\002 \001(\010" +
-      "R\rpurgeMemories\"\203\001\n\025DeleteSessionRespons" +
-      "e\022\030\n\007deleted\030\001 \001(\010R\007deleted\022%\n\016deleted_e" +
-      "vents\030\002 \001(\003R\rdeletedEvents\022)\n\020deleted_me" +
-      "mories\030\003 \001(\003R\017deletedMemories\"\212\001\n\034Delete" +
-      "ExpiredSessionsRequest\0222\n\006before\030\001 \001(\0132\032" +
-      ".google.protobuf.TimestampR\006before\022\025\n\003ap" +
-      "p\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006user" +
-      "IdB\006\n\004_app\"^\n\035DeleteExpiredSessionsRespo" +
-      "nse\022)\n\020deleted_sessions\030\001 \001(\003R\017deletedSe" +
-      "ssions\022\022\n\004more\030\002 \001(\010R\004more\"j\n\021DeleteUser" +
-      "Request\022\027\n\007user_id\030\001 \001(\tR\006userId\022\025\n\003app\030" +
-      "\002 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id\030\003 \001(\tR\treq" +
-      "uestIdB\006\n\004_app\"a\n\022DeleteUserResponse\0227\n\007" +
-      "receipt\030\001 \001(\0132\035.threadkeep.v1.ErasureRec" +
-      "eiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004more\"P\n\020Del" +
-      "eteAppRequest\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\035\n\n" +
-      "request_id\030\002 \001(\tR\trequestIdB\006\n\004_app\"`\n\021D" +
-      "eleteAppResponse\0227\n\007receipt\030\001 \001(\0132\035.thre" +
-      "adkeep.v1.ErasureReceiptR\007receipt\022\022\n\004mor" +
-      "e\030\002 \001(\010R\004more\"\230\002\n\024DeleteByLabelRequest\022G" +
-      "\n\006labels\030\001 \003(\0132/.threadkeep.v1.DeleteByL" +
-      "abelRequest.LabelsEntryR\006labels\022\025\n\003app\030\002" +
-      " \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006userId\022" +
-      "%\n\016purge_memories\030\004 \001(\010R\rpurgeMemories\022\035" +
-      "\n\nrequest_id\030\005 \001(\tR\trequestId\0329\n\013LabelsE" +
-      "ntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005v" +
-      "alue:\0028\001B\006\n\004_app\"d\n\025DeleteByLabelRespons" +
-      "e\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v1.Erasu" +
-      "reReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004more2\224" +
-      "\007\n\016SessionService\022c\n\rCreateSession\022#.thr" +
-      "eadkeep.v1.CreateSessionRequest\032$.thread" +
-      "keep.v1.CreateSessionResponse\"\007\220\002\000\210\266\030\003\022Z" +
-      "\n\nGetSession\022 .threadkeep.v1.GetSessionR" +
-      "equest\032!.threadkeep.v1.GetSessionRespons" +
-      "e\"\007\220\002\001\210\266\030\002\022`\n\014ListSessions\022\".threadkeep." +
-      "v1.ListSessionsRequest\032#.threadkeep.v1.L" +
-      "istSessionsResponse\"\007\220\002\001\210\266\030\002\022c\n\rUpdateSe" +
-      "ssion\022#.threadkeep.v1.UpdateSessionReque" +
-      "st\032$.threadkeep.v1.UpdateSessionResponse" +
-      "\"\007\220\002\002\210\266\030\003\022c\n\rDeleteSession\022#.threadkeep." +
-      "v1.DeleteSessionRequest\032$.threadkeep.v1." +
-      "DeleteSessionResponse\"\007\220\002\002\210\266\030\005\022{\n\025Delete" +
-      "ExpiredSessions\022+.threadkeep.v1.DeleteEx" +
-      "piredSessionsRequest\032,.threadkeep.v1.Del" +
-      "eteExpiredSessionsResponse\"\007\220\002\002\210\266\030\005\022Z\n\nD" +
-      "eleteUser\022 .threadkeep.v1.DeleteUserRequ" +
-      "est\032!.threadkeep.v1.DeleteUserResponse\"\007" +
-      "\220\002\002\210\266\030\005\022W\n\tDeleteApp\022\037.threadkeep.v1.Del" +
-      "eteAppRequest\032 .threadkeep.v1.DeleteAppR" +
-      "esponse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteByLabel\022#.thre" +
-      "adkeep.v1.DeleteByLabelRequest\032$.threadk" +
-      "eep.v1.DeleteByLabelResponse\"\007\220\002\002\210\266\030\005BU\n" +
-      "\021dev.threadkeep.v1P\001Z>github.com/threadk" +
-      "eep/threadkeep-go/threadkeep/v1;threadke" +
-      "epv1b\006proto3"
+      "Bytes\022.\n\023metadata_patch_json\030\007 \001(\tR\021meta" +
+      "dataPatchJson\022Q\n\nset_labels\030\010 \003(\01322.thre" +
+      "adkeep.v1.UpdateSessionRequest.SetLabels" +
+      "EntryR\tsetLabels\022#\n\rremove_labels\030\t \003(\tR" +
+      "\014removeLabels\022\022\n\004etag\030\n \001(\tR\004etag\0329\n\013Lab" +
+      "elsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(" +
+      "\tR\005value:\0028\001\032<\n\016SetLabelsEntry\022\020\n\003key\030\001 " +
+      "\001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"I\n\025Up" +
+      "dateSessionResponse\0220\n\007session\030\001 \001(\0132\026.t" +
+      "hreadkeep.v1.SessionR\007session\"r\n\024DeleteS" +
+      "essionRequest\0223\n\007session\030\001 \001(\0132\031.threadk" +
+      "eep.v1.SessionRefR\007session\022%\n\016purge_memo" +
+      "ries\030\002 \001(\010R\rpurgeMemories\"\203\001\n\025DeleteSess" +
+      "ionResponse\022\030\n\007deleted\030\001 \001(\010R\007deleted\022%\n" +
+      "\016deleted_events\030\002 \001(\003R\rdeletedEvents\022)\n\020" +
+      "deleted_memories\030\003 \001(\003R\017deletedMemories\"" +
+      "\212\001\n\034DeleteExpiredSessionsRequest\0222\n\006befo" +
+      "re\030\001 \001(\0132\032.google.protobuf.TimestampR\006be" +
+      "fore\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003" +
+      " \001(\tR\006userIdB\006\n\004_app\"^\n\035DeleteExpiredSes" +
+      "sionsResponse\022)\n\020deleted_sessions\030\001 \001(\003R" +
+      "\017deletedSessions\022\022\n\004more\030\002 \001(\010R\004more\"j\n\021" +
+      "DeleteUserRequest\022\027\n\007user_id\030\001 \001(\tR\006user" +
+      "Id\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id\030" +
+      "\003 \001(\tR\trequestIdB\006\n\004_app\"a\n\022DeleteUserRe" +
+      "sponse\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v1." +
+      "ErasureReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004m" +
+      "ore\"P\n\020DeleteAppRequest\022\025\n\003app\030\001 \001(\tH\000R\003" +
+      "app\210\001\001\022\035\n\nrequest_id\030\002 \001(\tR\trequestIdB\006\n" +
+      "\004_app\"`\n\021DeleteAppResponse\0227\n\007receipt\030\001 " +
+      "\001(\0132\035.threadkeep.v1.ErasureReceiptR\007rece" +
+      "ipt\022\022\n\004more\030\002 \001(\010R\004more\"\230\002\n\024DeleteByLabe" +
+      "lRequest\022G\n\006labels\030\001 \003(\0132/.threadkeep.v1" +
+      ".DeleteByLabelRequest.LabelsEntryR\006label" +
+      "s\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001(" +
+      "\tR\006userId\022%\n\016purge_memories\030\004 \001(\010R\rpurge" +
+      "Memories\022\035\n\nrequest_id\030\005 \001(\tR\trequestId\032" +
+      "9\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005valu" +
+      "e\030\002 \001(\tR\005value:\0028\001B\006\n\004_app\"d\n\025DeleteByLa" +
+      "belResponse\0227\n\007receipt\030\001 \001(\0132\035.threadkee" +
+      "p.v1.ErasureReceiptR\007receipt\022\022\n\004more\030\002 \001" +
+      "(\010R\004more2\224\007\n\016SessionService\022c\n\rCreateSes" +
+      "sion\022#.threadkeep.v1.CreateSessionReques" +
+      "t\032$.threadkeep.v1.CreateSessionResponse\"" +
+      "\007\220\002\000\210\266\030\003\022Z\n\nGetSession\022 .threadkeep.v1.G" +
+      "etSessionRequest\032!.threadkeep.v1.GetSess" +
+      "ionResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListSessions\022\".t" +
+      "hreadkeep.v1.ListSessionsRequest\032#.threa" +
+      "dkeep.v1.ListSessionsResponse\"\007\220\002\001\210\266\030\002\022c" +
+      "\n\rUpdateSession\022#.threadkeep.v1.UpdateSe" +
+      "ssionRequest\032$.threadkeep.v1.UpdateSessi" +
+      "onResponse\"\007\220\002\002\210\266\030\003\022c\n\rDeleteSession\022#.t" +
+      "hreadkeep.v1.DeleteSessionRequest\032$.thre" +
+      "adkeep.v1.DeleteSessionResponse\"\007\220\002\002\210\266\030\005" +
+      "\022{\n\025DeleteExpiredSessions\022+.threadkeep.v" +
+      "1.DeleteExpiredSessionsRequest\032,.threadk" +
+      "eep.v1.DeleteExpiredSessionsResponse\"\007\220\002" +
+      "\002\210\266\030\005\022Z\n\nDeleteUser\022 .threadkeep.v1.Dele" +
+      "teUserRequest\032!.threadkeep.v1.DeleteUser" +
+      "Response\"\007\220\002\002\210\266\030\005\022W\n\tDeleteApp\022\037.threadk" +
+      "eep.v1.DeleteAppRequest\032 .threadkeep.v1." +
+      "DeleteAppResponse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteByLa" +
+      "bel\022#.threadkeep.v1.DeleteByLabelRequest" +
+      "\032$.threadkeep.v1.DeleteByLabelResponse\"\007" +
+      "\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z>github.c" +
+      "om/threadkeep/threadkeep-go/threadkeep/v" +
+      "1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -326,12 +337,18 @@ public final class SessionServiceOuterClass {
     internal_static_threadkeep_v1_UpdateSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_UpdateSessionRequest_descriptor,
-        new java.lang.String[] { "Session", "UpdateMask", "Expiry", "MetadataJson", "Labels", "ContextBytes", });
+        new java.lang.String[] { "Session", "UpdateMask", "Expiry", "MetadataJson", "Labels", "ContextBytes", "MetadataPatchJson", "SetLabels", "RemoveLabels", "Etag", });
     internal_static_threadkeep_v1_UpdateSessionRequest_LabelsEntry_descriptor =
       internal_static_threadkeep_v1_UpdateSessionRequest_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_UpdateSessionRequest_LabelsEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_UpdateSessionRequest_LabelsEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_threadkeep_v1_UpdateSessionRequest_SetLabelsEntry_descriptor =
+      internal_static_threadkeep_v1_UpdateSessionRequest_descriptor.getNestedTypes().get(1);
+    internal_static_threadkeep_v1_UpdateSessionRequest_SetLabelsEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_UpdateSessionRequest_SetLabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_threadkeep_v1_UpdateSessionResponse_descriptor =
       getDescriptor().getMessageTypes().get(8);

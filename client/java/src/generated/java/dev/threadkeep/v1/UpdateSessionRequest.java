@@ -33,6 +33,10 @@ private static final long serialVersionUID = 0L;
   }
   private UpdateSessionRequest() {
     metadataJson_ = "";
+    metadataPatchJson_ = "";
+    removeLabels_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    etag_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -47,6 +51,8 @@ private static final long serialVersionUID = 0L;
     switch (number) {
       case 5:
         return internalGetLabels();
+      case 8:
+        return internalGetSetLabels();
       default:
         throw new RuntimeException(
             "Invalid map field number: " + number);
@@ -103,7 +109,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.FieldMask updateMask_;
   /**
    * <pre>
-   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+   * "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -115,7 +122,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+   * "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -127,7 +135,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+   * "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -332,6 +341,258 @@ java.lang.String defaultValue) {
     return contextBytes_;
   }
 
+  public static final int METADATA_PATCH_JSON_FIELD_NUMBER = 7;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object metadataPatchJson_ = "";
+  /**
+   * <pre>
+   * Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+   * metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+   * mask.
+   * </pre>
+   *
+   * <code>string metadata_patch_json = 7 [json_name = "metadataPatchJson"];</code>
+   * @return The metadataPatchJson.
+   */
+  @java.lang.Override
+  public java.lang.String getMetadataPatchJson() {
+    java.lang.Object ref = metadataPatchJson_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      metadataPatchJson_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+   * metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+   * mask.
+   * </pre>
+   *
+   * <code>string metadata_patch_json = 7 [json_name = "metadataPatchJson"];</code>
+   * @return The bytes for metadataPatchJson.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getMetadataPatchJsonBytes() {
+    java.lang.Object ref = metadataPatchJson_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      metadataPatchJson_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int SET_LABELS_FIELD_NUMBER = 8;
+  private static final class SetLabelsDefaultEntryHolder {
+    static final com.google.protobuf.MapEntry<
+        java.lang.String, java.lang.String> defaultEntry =
+            com.google.protobuf.MapEntry
+            .<java.lang.String, java.lang.String>newDefaultInstance(
+                dev.threadkeep.v1.SessionServiceOuterClass.internal_static_threadkeep_v1_UpdateSessionRequest_SetLabelsEntry_descriptor, 
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "",
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "");
+  }
+  @SuppressWarnings("serial")
+  private com.google.protobuf.MapField<
+      java.lang.String, java.lang.String> setLabels_;
+  private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+  internalGetSetLabels() {
+    if (setLabels_ == null) {
+      return com.google.protobuf.MapField.emptyMapField(
+          SetLabelsDefaultEntryHolder.defaultEntry);
+    }
+    return setLabels_;
+  }
+  public int getSetLabelsCount() {
+    return internalGetSetLabels().getMap().size();
+  }
+  /**
+   * <pre>
+   * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+   */
+  @java.lang.Override
+  public boolean containsSetLabels(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    return internalGetSetLabels().getMap().containsKey(key);
+  }
+  /**
+   * Use {@link #getSetLabelsMap()} instead.
+   */
+  @java.lang.Override
+  @java.lang.Deprecated
+  public java.util.Map<java.lang.String, java.lang.String> getSetLabels() {
+    return getSetLabelsMap();
+  }
+  /**
+   * <pre>
+   * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+   */
+  @java.lang.Override
+  public java.util.Map<java.lang.String, java.lang.String> getSetLabelsMap() {
+    return internalGetSetLabels().getMap();
+  }
+  /**
+   * <pre>
+   * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+   */
+  @java.lang.Override
+  public /* nullable */
+java.lang.String getSetLabelsOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetSetLabels().getMap();
+    return map.containsKey(key) ? map.get(key) : defaultValue;
+  }
+  /**
+   * <pre>
+   * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+   */
+  @java.lang.Override
+  public java.lang.String getSetLabelsOrThrow(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetSetLabels().getMap();
+    if (!map.containsKey(key)) {
+      throw new java.lang.IllegalArgumentException();
+    }
+    return map.get(key);
+  }
+
+  public static final int REMOVE_LABELS_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList removeLabels_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+   * mask.
+   * </pre>
+   *
+   * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+   * @return A list containing the removeLabels.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getRemoveLabelsList() {
+    return removeLabels_;
+  }
+  /**
+   * <pre>
+   * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+   * mask.
+   * </pre>
+   *
+   * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+   * @return The count of removeLabels.
+   */
+  public int getRemoveLabelsCount() {
+    return removeLabels_.size();
+  }
+  /**
+   * <pre>
+   * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+   * mask.
+   * </pre>
+   *
+   * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+   * @param index The index of the element to return.
+   * @return The removeLabels at the given index.
+   */
+  public java.lang.String getRemoveLabels(int index) {
+    return removeLabels_.get(index);
+  }
+  /**
+   * <pre>
+   * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+   * mask.
+   * </pre>
+   *
+   * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the removeLabels at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getRemoveLabelsBytes(int index) {
+    return removeLabels_.getByteString(index);
+  }
+
+  public static final int ETAG_FIELD_NUMBER = 10;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object etag_ = "";
+  /**
+   * <pre>
+   * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+   * </pre>
+   *
+   * <code>string etag = 10 [json_name = "etag"];</code>
+   * @return The etag.
+   */
+  @java.lang.Override
+  public java.lang.String getEtag() {
+    java.lang.Object ref = etag_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      etag_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+   * </pre>
+   *
+   * <code>string etag = 10 [json_name = "etag"];</code>
+   * @return The bytes for etag.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getEtagBytes() {
+    java.lang.Object ref = etag_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      etag_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -366,6 +627,21 @@ java.lang.String defaultValue) {
         5);
     if (contextBytes_ != 0L) {
       output.writeInt64(6, contextBytes_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(metadataPatchJson_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 7, metadataPatchJson_);
+    }
+    com.google.protobuf.GeneratedMessage
+      .serializeStringMapTo(
+        output,
+        internalGetSetLabels(),
+        SetLabelsDefaultEntryHolder.defaultEntry,
+        8);
+    for (int i = 0; i < removeLabels_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 9, removeLabels_.getRaw(i));
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 10, etag_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -405,6 +681,30 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(6, contextBytes_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(metadataPatchJson_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(7, metadataPatchJson_);
+    }
+    for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
+         : internalGetSetLabels().getMap().entrySet()) {
+      com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+      setLabels__ = SetLabelsDefaultEntryHolder.defaultEntry.newBuilderForType()
+          .setKey(entry.getKey())
+          .setValue(entry.getValue())
+          .build();
+      size += com.google.protobuf.CodedOutputStream
+          .computeMessageSize(8, setLabels__);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < removeLabels_.size(); i++) {
+        dataSize += computeStringSizeNoTag(removeLabels_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getRemoveLabelsList().size();
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(10, etag_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -441,6 +741,14 @@ java.lang.String defaultValue) {
         other.internalGetLabels())) return false;
     if (getContextBytes()
         != other.getContextBytes()) return false;
+    if (!getMetadataPatchJson()
+        .equals(other.getMetadataPatchJson())) return false;
+    if (!internalGetSetLabels().equals(
+        other.internalGetSetLabels())) return false;
+    if (!getRemoveLabelsList()
+        .equals(other.getRemoveLabelsList())) return false;
+    if (!getEtag()
+        .equals(other.getEtag())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -473,6 +781,18 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + CONTEXT_BYTES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getContextBytes());
+    hash = (37 * hash) + METADATA_PATCH_JSON_FIELD_NUMBER;
+    hash = (53 * hash) + getMetadataPatchJson().hashCode();
+    if (!internalGetSetLabels().getMap().isEmpty()) {
+      hash = (37 * hash) + SET_LABELS_FIELD_NUMBER;
+      hash = (53 * hash) + internalGetSetLabels().hashCode();
+    }
+    if (getRemoveLabelsCount() > 0) {
+      hash = (37 * hash) + REMOVE_LABELS_FIELD_NUMBER;
+      hash = (53 * hash) + getRemoveLabelsList().hashCode();
+    }
+    hash = (37 * hash) + ETAG_FIELD_NUMBER;
+    hash = (53 * hash) + getEtag().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -592,6 +912,8 @@ java.lang.String defaultValue) {
       switch (number) {
         case 5:
           return internalGetLabels();
+        case 8:
+          return internalGetSetLabels();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -603,6 +925,8 @@ java.lang.String defaultValue) {
       switch (number) {
         case 5:
           return internalGetMutableLabels();
+        case 8:
+          return internalGetMutableSetLabels();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -656,6 +980,11 @@ java.lang.String defaultValue) {
       metadataJson_ = "";
       internalGetMutableLabels().clear();
       contextBytes_ = 0L;
+      metadataPatchJson_ = "";
+      internalGetMutableSetLabels().clear();
+      removeLabels_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      etag_ = "";
       return this;
     }
 
@@ -718,6 +1047,20 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.contextBytes_ = contextBytes_;
       }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.metadataPatchJson_ = metadataPatchJson_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.setLabels_ = internalGetSetLabels();
+        result.setLabels_.makeImmutable();
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        removeLabels_.makeImmutable();
+        result.removeLabels_ = removeLabels_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.etag_ = etag_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -752,6 +1095,29 @@ java.lang.String defaultValue) {
       bitField0_ |= 0x00000010;
       if (other.getContextBytes() != 0L) {
         setContextBytes(other.getContextBytes());
+      }
+      if (!other.getMetadataPatchJson().isEmpty()) {
+        metadataPatchJson_ = other.metadataPatchJson_;
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      internalGetMutableSetLabels().mergeFrom(
+          other.internalGetSetLabels());
+      bitField0_ |= 0x00000080;
+      if (!other.removeLabels_.isEmpty()) {
+        if (removeLabels_.isEmpty()) {
+          removeLabels_ = other.removeLabels_;
+          bitField0_ |= 0x00000100;
+        } else {
+          ensureRemoveLabelsIsMutable();
+          removeLabels_.addAll(other.removeLabels_);
+        }
+        onChanged();
+      }
+      if (!other.getEtag().isEmpty()) {
+        etag_ = other.etag_;
+        bitField0_ |= 0x00000200;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -819,6 +1185,31 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000020;
               break;
             } // case 48
+            case 58: {
+              metadataPatchJson_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
+            case 66: {
+              com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+              setLabels__ = input.readMessage(
+                  SetLabelsDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
+              internalGetMutableSetLabels().getMutableMap().put(
+                  setLabels__.getKey(), setLabels__.getValue());
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
+            case 74: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureRemoveLabelsIsMutable();
+              removeLabels_.add(s);
+              break;
+            } // case 74
+            case 82: {
+              etag_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -998,7 +1389,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.FieldMask, com.google.protobuf.FieldMask.Builder, com.google.protobuf.FieldMaskOrBuilder> updateMaskBuilder_;
     /**
      * <pre>
-     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+     * "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1009,7 +1401,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+     * "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1024,7 +1417,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+     * "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1044,7 +1438,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+     * "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1062,7 +1457,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+     * "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1087,7 +1483,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+     * "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1104,7 +1501,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+     * "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1116,7 +1514,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+     * "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1131,7 +1530,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+     * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+     * "metadata_json", "labels", "context_bytes".
      * </pre>
      *
      * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -1594,6 +1994,516 @@ java.lang.String defaultValue) {
     public Builder clearContextBytes() {
       bitField0_ = (bitField0_ & ~0x00000020);
       contextBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object metadataPatchJson_ = "";
+    /**
+     * <pre>
+     * Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+     * metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+     * mask.
+     * </pre>
+     *
+     * <code>string metadata_patch_json = 7 [json_name = "metadataPatchJson"];</code>
+     * @return The metadataPatchJson.
+     */
+    public java.lang.String getMetadataPatchJson() {
+      java.lang.Object ref = metadataPatchJson_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        metadataPatchJson_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+     * metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+     * mask.
+     * </pre>
+     *
+     * <code>string metadata_patch_json = 7 [json_name = "metadataPatchJson"];</code>
+     * @return The bytes for metadataPatchJson.
+     */
+    public com.google.protobuf.ByteString
+        getMetadataPatchJsonBytes() {
+      java.lang.Object ref = metadataPatchJson_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        metadataPatchJson_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+     * metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+     * mask.
+     * </pre>
+     *
+     * <code>string metadata_patch_json = 7 [json_name = "metadataPatchJson"];</code>
+     * @param value The metadataPatchJson to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMetadataPatchJson(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      metadataPatchJson_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+     * metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+     * mask.
+     * </pre>
+     *
+     * <code>string metadata_patch_json = 7 [json_name = "metadataPatchJson"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMetadataPatchJson() {
+      metadataPatchJson_ = getDefaultInstance().getMetadataPatchJson();
+      bitField0_ = (bitField0_ & ~0x00000040);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+     * metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+     * mask.
+     * </pre>
+     *
+     * <code>string metadata_patch_json = 7 [json_name = "metadataPatchJson"];</code>
+     * @param value The bytes for metadataPatchJson to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMetadataPatchJsonBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      metadataPatchJson_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.MapField<
+        java.lang.String, java.lang.String> setLabels_;
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetSetLabels() {
+      if (setLabels_ == null) {
+        return com.google.protobuf.MapField.emptyMapField(
+            SetLabelsDefaultEntryHolder.defaultEntry);
+      }
+      return setLabels_;
+    }
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetMutableSetLabels() {
+      if (setLabels_ == null) {
+        setLabels_ = com.google.protobuf.MapField.newMapField(
+            SetLabelsDefaultEntryHolder.defaultEntry);
+      }
+      if (!setLabels_.isMutable()) {
+        setLabels_ = setLabels_.copy();
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return setLabels_;
+    }
+    public int getSetLabelsCount() {
+      return internalGetSetLabels().getMap().size();
+    }
+    /**
+     * <pre>
+     * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+     */
+    @java.lang.Override
+    public boolean containsSetLabels(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      return internalGetSetLabels().getMap().containsKey(key);
+    }
+    /**
+     * Use {@link #getSetLabelsMap()} instead.
+     */
+    @java.lang.Override
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String> getSetLabels() {
+      return getSetLabelsMap();
+    }
+    /**
+     * <pre>
+     * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+     */
+    @java.lang.Override
+    public java.util.Map<java.lang.String, java.lang.String> getSetLabelsMap() {
+      return internalGetSetLabels().getMap();
+    }
+    /**
+     * <pre>
+     * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+     */
+    @java.lang.Override
+    public /* nullable */
+java.lang.String getSetLabelsOrDefault(
+        java.lang.String key,
+        /* nullable */
+java.lang.String defaultValue) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetSetLabels().getMap();
+      return map.containsKey(key) ? map.get(key) : defaultValue;
+    }
+    /**
+     * <pre>
+     * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+     */
+    @java.lang.Override
+    public java.lang.String getSetLabelsOrThrow(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetSetLabels().getMap();
+      if (!map.containsKey(key)) {
+        throw new java.lang.IllegalArgumentException();
+      }
+      return map.get(key);
+    }
+    public Builder clearSetLabels() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      internalGetMutableSetLabels().getMutableMap()
+          .clear();
+      return this;
+    }
+    /**
+     * <pre>
+     * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+     */
+    public Builder removeSetLabels(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      internalGetMutableSetLabels().getMutableMap()
+          .remove(key);
+      return this;
+    }
+    /**
+     * Use alternate mutation accessors instead.
+     */
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String>
+        getMutableSetLabels() {
+      bitField0_ |= 0x00000080;
+      return internalGetMutableSetLabels().getMutableMap();
+    }
+    /**
+     * <pre>
+     * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+     */
+    public Builder putSetLabels(
+        java.lang.String key,
+        java.lang.String value) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      if (value == null) { throw new NullPointerException("map value"); }
+      internalGetMutableSetLabels().getMutableMap()
+          .put(key, value);
+      bitField0_ |= 0x00000080;
+      return this;
+    }
+    /**
+     * <pre>
+     * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+     */
+    public Builder putAllSetLabels(
+        java.util.Map<java.lang.String, java.lang.String> values) {
+      internalGetMutableSetLabels().getMutableMap()
+          .putAll(values);
+      bitField0_ |= 0x00000080;
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList removeLabels_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureRemoveLabelsIsMutable() {
+      if (!removeLabels_.isModifiable()) {
+        removeLabels_ = new com.google.protobuf.LazyStringArrayList(removeLabels_);
+      }
+      bitField0_ |= 0x00000100;
+    }
+    /**
+     * <pre>
+     * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+     * mask.
+     * </pre>
+     *
+     * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+     * @return A list containing the removeLabels.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getRemoveLabelsList() {
+      removeLabels_.makeImmutable();
+      return removeLabels_;
+    }
+    /**
+     * <pre>
+     * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+     * mask.
+     * </pre>
+     *
+     * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+     * @return The count of removeLabels.
+     */
+    public int getRemoveLabelsCount() {
+      return removeLabels_.size();
+    }
+    /**
+     * <pre>
+     * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+     * mask.
+     * </pre>
+     *
+     * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+     * @param index The index of the element to return.
+     * @return The removeLabels at the given index.
+     */
+    public java.lang.String getRemoveLabels(int index) {
+      return removeLabels_.get(index);
+    }
+    /**
+     * <pre>
+     * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+     * mask.
+     * </pre>
+     *
+     * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the removeLabels at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getRemoveLabelsBytes(int index) {
+      return removeLabels_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+     * mask.
+     * </pre>
+     *
+     * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+     * @param index The index to set the value at.
+     * @param value The removeLabels to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRemoveLabels(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureRemoveLabelsIsMutable();
+      removeLabels_.set(index, value);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+     * mask.
+     * </pre>
+     *
+     * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+     * @param value The removeLabels to add.
+     * @return This builder for chaining.
+     */
+    public Builder addRemoveLabels(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureRemoveLabelsIsMutable();
+      removeLabels_.add(value);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+     * mask.
+     * </pre>
+     *
+     * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+     * @param values The removeLabels to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllRemoveLabels(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureRemoveLabelsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, removeLabels_);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+     * mask.
+     * </pre>
+     *
+     * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRemoveLabels() {
+      removeLabels_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000100);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+     * mask.
+     * </pre>
+     *
+     * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+     * @param value The bytes of the removeLabels to add.
+     * @return This builder for chaining.
+     */
+    public Builder addRemoveLabelsBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureRemoveLabelsIsMutable();
+      removeLabels_.add(value);
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object etag_ = "";
+    /**
+     * <pre>
+     * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * </pre>
+     *
+     * <code>string etag = 10 [json_name = "etag"];</code>
+     * @return The etag.
+     */
+    public java.lang.String getEtag() {
+      java.lang.Object ref = etag_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        etag_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * </pre>
+     *
+     * <code>string etag = 10 [json_name = "etag"];</code>
+     * @return The bytes for etag.
+     */
+    public com.google.protobuf.ByteString
+        getEtagBytes() {
+      java.lang.Object ref = etag_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        etag_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * </pre>
+     *
+     * <code>string etag = 10 [json_name = "etag"];</code>
+     * @param value The etag to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEtag(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      etag_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * </pre>
+     *
+     * <code>string etag = 10 [json_name = "etag"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEtag() {
+      etag_ = getDefaultInstance().getEtag();
+      bitField0_ = (bitField0_ & ~0x00000200);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * </pre>
+     *
+     * <code>string etag = 10 [json_name = "etag"];</code>
+     * @param value The bytes for etag to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEtagBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      etag_ = value;
+      bitField0_ |= 0x00000200;
       onChanged();
       return this;
     }

@@ -39,7 +39,8 @@ public interface UpdateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+   * "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -48,7 +49,8 @@ public interface UpdateSessionRequestOrBuilder extends
   boolean hasUpdateMask();
   /**
    * <pre>
-   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+   * "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -57,7 +59,8 @@ public interface UpdateSessionRequestOrBuilder extends
   com.google.protobuf.FieldMask getUpdateMask();
   /**
    * <pre>
-   * REQUIRED. Fields to update: any of "expiry", "metadata_json", "labels", "context_bytes".
+   * REQUIRED, unless metadata_patch_json, set_labels or remove_labels is set. Fields to update: any of "expiry",
+   * "metadata_json", "labels", "context_bytes".
    * </pre>
    *
    * <code>.google.protobuf.FieldMask update_mask = 2 [json_name = "updateMask"];</code>
@@ -174,4 +177,149 @@ java.lang.String defaultValue);
    * @return The contextBytes.
    */
   long getContextBytes();
+
+  /**
+   * <pre>
+   * Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+   * metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+   * mask.
+   * </pre>
+   *
+   * <code>string metadata_patch_json = 7 [json_name = "metadataPatchJson"];</code>
+   * @return The metadataPatchJson.
+   */
+  java.lang.String getMetadataPatchJson();
+  /**
+   * <pre>
+   * Merge patch of the metadata (RFC 7396), a JSON object of at most 256 KiB and 32 levels: its members replace those of the
+   * metadata, and null removes one. All other values keep their text. Empty changes nothing. Not with "metadata_json" in the
+   * mask.
+   * </pre>
+   *
+   * <code>string metadata_patch_json = 7 [json_name = "metadataPatchJson"];</code>
+   * @return The bytes for metadataPatchJson.
+   */
+  com.google.protobuf.ByteString
+      getMetadataPatchJsonBytes();
+
+  /**
+   * <pre>
+   * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+   */
+  int getSetLabelsCount();
+  /**
+   * <pre>
+   * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+   */
+  boolean containsSetLabels(
+      java.lang.String key);
+  /**
+   * Use {@link #getSetLabelsMap()} instead.
+   */
+  @java.lang.Deprecated
+  java.util.Map<java.lang.String, java.lang.String>
+  getSetLabels();
+  /**
+   * <pre>
+   * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+   */
+  java.util.Map<java.lang.String, java.lang.String>
+  getSetLabelsMap();
+  /**
+   * <pre>
+   * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+   */
+  /* nullable */
+java.lang.String getSetLabelsOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue);
+  /**
+   * <pre>
+   * Labels to add or to replace; the others stay. Not with "labels" in the mask.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; set_labels = 8 [json_name = "setLabels"];</code>
+   */
+  java.lang.String getSetLabelsOrThrow(
+      java.lang.String key);
+
+  /**
+   * <pre>
+   * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+   * mask.
+   * </pre>
+   *
+   * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+   * @return A list containing the removeLabels.
+   */
+  java.util.List<java.lang.String>
+      getRemoveLabelsList();
+  /**
+   * <pre>
+   * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+   * mask.
+   * </pre>
+   *
+   * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+   * @return The count of removeLabels.
+   */
+  int getRemoveLabelsCount();
+  /**
+   * <pre>
+   * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+   * mask.
+   * </pre>
+   *
+   * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+   * @param index The index of the element to return.
+   * @return The removeLabels at the given index.
+   */
+  java.lang.String getRemoveLabels(int index);
+  /**
+   * <pre>
+   * Keys of labels to remove, before set_labels. At most 64. A key without a label changes nothing. Not with "labels" in the
+   * mask.
+   * </pre>
+   *
+   * <code>repeated string remove_labels = 9 [json_name = "removeLabels"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the removeLabels at the given index.
+   */
+  com.google.protobuf.ByteString
+      getRemoveLabelsBytes(int index);
+
+  /**
+   * <pre>
+   * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+   * </pre>
+   *
+   * <code>string etag = 10 [json_name = "etag"];</code>
+   * @return The etag.
+   */
+  java.lang.String getEtag();
+  /**
+   * <pre>
+   * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
+   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+   * </pre>
+   *
+   * <code>string etag = 10 [json_name = "etag"];</code>
+   * @return The bytes for etag.
+   */
+  com.google.protobuf.ByteString
+      getEtagBytes();
 }
