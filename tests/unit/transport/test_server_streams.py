@@ -100,7 +100,8 @@ async def test_a_subscriber_that_stops_reading_blocks_the_stream_until_it_discon
     call = server.watch("flood")
     await call.read()
     await _settled(server.servicer)
-    assert server.servicer.sent < 16
+    # What the buffers of gRPC and of the connection hold; gRPC enlarges its own with the speed that it measures.
+    assert server.servicer.sent < 64
     call.cancel()
     await asyncio.wait_for(server.servicer.freed.wait(), 60)
     assert server.servicer.open == 0
