@@ -26,6 +26,7 @@ from threadkeep_server.transport.envoy.app import GrpcApp, is_grpc
 from threadkeep_server.transport.envoy.frames import framed
 from threadkeep_server.transport.envoy.headers import timeout_of
 from threadkeep_server.transport.envoy.public import HealthServicer, health_service, reflection_service
+from threadkeep_server.transport.envoy.receiving import FIRST_LOOK_S
 from threadkeep_server.transport.rpc import PLAIN_BYTES, Service
 
 INFO, WATCH, HEALTH = (
@@ -283,6 +284,27 @@ async def test_a_call_whose_client_leaves_is_canceled(app: GrpcApp, servicer: Se
     call.leave()
     await call.response()
     assert servicer.canceled.is_set()
+
+
+async def test_a_canceled_call_may_end_slowly(app: GrpcApp, servicer: Servicer) -> None:
+    """A second cancellation would interrupt a rollback."""
+    ended = asyncio.Event()
+
+    async def rolls_back() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(8 * FIRST_LOOK_S)
+            ended.set()
+
+    servicer.answer = rolls_back
+    body = iter([{"type": "http.request", "body": REQUEST, "more_body": False}])
+
+    async def receive() -> dict[str, Any]:
+        return next(body, {"type": "http.disconnect"})
+
+    await app({"type": "http", "path": INFO, "headers": []}, receive, asyncio.Queue[Any]().put)
+    assert ended.is_set()
 
 
 async def test_a_long_call_looks_seldom_for_the_departure_of_its_client(app: GrpcApp, servicer: Servicer) -> None:

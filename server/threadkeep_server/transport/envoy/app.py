@@ -123,6 +123,7 @@ class _Guard:
         """From now on, only the end of the call is received."""
         self.expired: ThreadkeepError | None = None
         """Why the call was canceled, if time is the reason."""
+        self._canceled = False
 
     def within(self, seconds: float | None) -> Self:
         if seconds is not None:
@@ -142,11 +143,11 @@ class _Guard:
         return event
 
     def _wake(self) -> None:
-        if self._call is None:
+        if self._call is None or self._canceled:
             return
         self.expired = self._expiry(self._loop.time())
         if self.expired:
-            self._call.cancel()
+            self._cancel()
             return
         if self.request_ended and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look())
@@ -162,8 +163,13 @@ class _Guard:
         return None
 
     async def _look(self) -> None:
-        left = (await self._receive())["type"] == "http.disconnect"
-        if left and self._call is not None:
+        if (await self._receive())["type"] == "http.disconnect":
+            self._cancel()
+
+    def _cancel(self) -> None:
+        """Cancels the call once: a second time would interrupt how it ends, such as a rollback."""
+        if self._call is not None and not self._canceled:
+            self._canceled = True
             self._call.cancel()
 
     def __exit__(self, *_: object) -> None:

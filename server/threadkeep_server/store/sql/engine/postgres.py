@@ -51,6 +51,10 @@ _SNAPSHOT = "REPEATABLE READ"
 _READS = "READ COMMITTED"
 
 
+class LeftInTransaction(asyncpg.InterfaceError):  # type: ignore[misc]
+    """A connection of the pool is within a transaction: writes on it would be acknowledged and never committed."""
+
+
 class PostgresEngine:
     """Engine on a PostgreSQL database."""
 
@@ -142,10 +146,15 @@ class PostgresEngine:
         raise AssertionError("unreachable")
 
     async def _run(self, connecting: AbstractAsyncContextManager[AsyncConnection], unit: Unit[T]) -> T:
-        """Runs a unit in a greenlet of the event loop's thread. If the caller is canceled, the statement is."""
+        """Runs a unit in a greenlet of the event loop's thread. If the caller is canceled, the statement is, and the connection
+        is closed: its state is unknown. Raises LeftInTransaction."""
         async with connecting as connection:
             await self._restarts.handle()
-            return await connection.run_sync(unit)
+            try:
+                return await connection.run_sync(_run_outside, unit)
+            except (asyncio.CancelledError, LeftInTransaction):
+                await connection.invalidate()
+                raise
 
     def run_in_thread(self, work: Callable[[], T]) -> T:
         done: T = await_only(asyncio.get_running_loop().run_in_executor(self._computing, work))
@@ -205,6 +214,12 @@ def _restricted(unit: Unit[T], tenants: Collection[str]) -> Unit[T]:
 
 def _sqlstate(error: DBAPIError | asyncpg.PostgresError) -> str | None:
     return getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None)
+
+
+def _run_outside(connection: sa.Connection, unit: Unit[T]) -> T:
+    if _driver(connection).is_in_transaction():
+        raise LeftInTransaction("a connection of the pool is in a transaction; it is closed")
+    return unit(connection)
 
 
 def _driver(connection: sa.Connection) -> asyncpg.Connection:
