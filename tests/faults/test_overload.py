@@ -98,3 +98,19 @@ async def _burst(server: ServerProcess) -> Counter[grpc.StatusCode]:
 
 async def test_thousands_of_calls_at_once_are_all_answered(make_server: ServerMaker) -> None:
     assert await _burst(make_server().start()) == {grpc.StatusCode.OK: CALLS}
+
+
+async def test_a_call_beyond_the_limit_of_its_connection_waits_for_another_to_end(make_server: ServerMaker) -> None:
+    server = make_server(max_connection_calls=2).start()
+    async with connect(server.address) as client, connect(server.address) as another:
+        await client.append("s", threadkeep.user("before"), create=True)
+        watches = [client.watch("s", after_seq=0) for _ in range(2)]
+        for watch in watches:
+            await anext(watch)
+        held_back = asyncio.create_task(client.append("s", threadkeep.user("held back")))
+        await another.append("s", threadkeep.user("meanwhile"))
+        assert not held_back.done()
+        await watches[0].aclose()
+        await held_back
+        assert [event.text async for event in another.events("s")] == ["before", "meanwhile", "held back"]
+        await watches[1].aclose()

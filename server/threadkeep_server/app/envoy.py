@@ -31,7 +31,6 @@ _APP: Final = "threadkeep_server.app.envoy_app:app"
 _STARTS_WITHIN_S: Final = 600.0  # a migration may take its time
 _DRAINED_WITHIN_S: Final = 10.0
 _FREE_WITHIN_S: Final = 10.0
-_MOST_STREAMS: Final = 1_000_000  # of a connection: the server limits subscriptions by caller
 _STREAM_BUFFER_BYTES: Final = 1 << 20
 """What Envoy keeps of a stream: of a response that its client does not read, and of a request that the server does not read. By
 default it keeps 16 MiB."""
@@ -173,7 +172,7 @@ def _limits(settings: Settings) -> dict[str, Any]:
         "request_headers_timeout": f"{settings.request_timeout.total_seconds()}s",
         "common_http_protocol_options": {"max_connection_duration": "3600s", "idle_timeout": "3600s"},
         "http2_protocol_options": {
-            "max_concurrent_streams": _MOST_STREAMS,
+            "max_concurrent_streams": settings.max_connection_calls,
             "initial_stream_window_size": _STREAM_BUFFER_BYTES,
             "initial_connection_window_size": _CONNECTION_BUFFER_BYTES,
         },

@@ -227,7 +227,7 @@ async def _together(
 def connection_limits(settings: Settings) -> ConnectionLimits:
     """Returns the limits of each port."""
     most = most_connections(settings.max_connections, ports=1 + bool(settings.http_address) + bool(settings.admin_address))
-    return ConnectionLimits(most, settings.request_timeout.total_seconds())
+    return ConnectionLimits(most, settings.request_timeout.total_seconds(), settings.max_connection_calls)
 
 
 def _grpc(settings: Settings, opened: Opened) -> AbstractAsyncContextManager[int]:

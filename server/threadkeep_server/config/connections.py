@@ -25,6 +25,13 @@ class ConnectionSettings(BaseSettings):
         le=1_000_000,
         description="Most calls in flight on this server, without subscriptions. Further ones fail with RATE_LIMITED.",
     )
+    max_connection_calls: int = Field(
+        default=100_000,
+        ge=1,
+        le=1_000_000,
+        description="Most calls and subscriptions in flight on one connection of HTTP/2. Clients hold further ones back until "
+        "others end, or retry them.",
+    )
     request_timeout: Interval = Field(
         default=timedelta(seconds=30),
         description="Time in which a handshake, the headers of a request, and its body must arrive. A body has a second more "

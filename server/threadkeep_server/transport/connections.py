@@ -12,10 +12,12 @@ _SLOWEST_BYTES_PER_S: Final = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """`most`: open connections. `request_timeout_s`: for a handshake, the headers of a request, and a small body."""
+    """`most`: open connections. `request_timeout_s`: for a handshake, the headers of a request, and a small body. `calls`: in
+    flight on one connection, subscriptions included."""
 
     most: int
     request_timeout_s: float
+    calls: int = 100_000
 
     def body_timeout_s(self, arrived: int) -> float:
         """Returns the seconds in which a body must be complete of which so many bytes have arrived."""

@@ -37,7 +37,6 @@ _CONNECTION_AGE_GRACE_MS = 60_000
 _CONNECTION_IDLE_MS = 600_000
 _KEEPALIVE_MS = 60_000
 _KEEPALIVE_TIMEOUT_MS = 20_000
-_MOST_STREAMS = 100_000  # of a connection: the server limits calls in flight, and subscriptions by caller
 # Calls that wait for a busy event loop. Beyond this number gRPC cancels some, beyond twice as many all, without a reason.
 _PENDING_CALLS = 20_000
 _CANCELLED_WITHIN_S = 1.0
@@ -216,7 +215,8 @@ def _options(max_request_bytes: int, connections: ConnectionLimits) -> list[tupl
         ("grpc.max_send_message_length", -1),
         ("grpc.server.max_pending_requests", _PENDING_CALLS),
         ("grpc.server.max_pending_requests_hard_limit", 2 * _PENDING_CALLS),
-        ("grpc.max_concurrent_streams", _MOST_STREAMS),
+        # Calls wait in one queue in the order in which they came, before their caller is known.
+        ("grpc.max_concurrent_streams", connections.calls),
         ("grpc.max_allowed_incoming_connections", connections.most),
         # Of TLS, and of HTTP/2 up to the client's settings.
         ("grpc.server_handshake_timeout_ms", int(connections.request_timeout_s * 1000)),
