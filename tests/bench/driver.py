@@ -84,14 +84,13 @@ class Driver:
     async def do_last(self, job: Job) -> dict[str, Any]:
         """Reads of the last 50 events."""
         requests = [payloads.last(name) for name in job["sessions"]]
-        return await loads.closed_loop(
-            loads.unary(self._channel(job), payloads.LIST), job, _in_turn([_same(r) for r in requests])
-        )
+        call = loads.unary(self._channel(job), payloads.LIST, payloads.tokens(job))
+        return await loads.closed_loop(call, job, _in_turn([_same(r) for r in requests]))
 
     async def do_context(self, job: Job) -> dict[str, Any]:
         """Contexts of 50 events."""
         requests = [windows.context(name) for name in job["sessions"]]
-        call = loads.unary(self._channel(job), windows.CONTEXT)
+        call = loads.unary(self._channel(job), windows.CONTEXT, payloads.tokens(job))
         return await loads.closed_loop(call, job, _in_turn([_same(r) for r in requests]))
 
     async def do_archive(self, job: Job) -> None:

@@ -1,4 +1,4 @@
-"""What credentials cost: appends with a token, with a JWT, and with a new JWT each, compared with appends without one."""
+"""What credentials cost: calls with a token, with a JWT, and with a new JWT each, compared with calls without one."""
 
 import contextlib
 import json
@@ -18,7 +18,8 @@ MOST_SLOWER = 0.95
 
 
 def auth(bench: Bench, engine: str) -> list[Line]:
-    """The same appends, 64 in flight, to servers that differ in what they demand."""
+    """The same appends, reads of the last 50 events and contexts of 50, 64 in flight, to servers that differ in what they
+    demand."""
     with contextlib.ExitStack() as stack:
         issuer = stack.enter_context(oidc_issuer())
         demands = {
@@ -32,24 +33,43 @@ def auth(bench: Bench, engine: str) -> list[Line]:
             bench.driver.run("create", target=server.target, sessions=_NAMES, token=credentials[name][0])
         fresh = bench.root / "fresh.json"
 
-        def measured(name: str) -> Result:
+        def measured(op: str, name: str) -> Result:
             fresh.write_text(json.dumps(_fresh(issuer) if name == "fresh" else credentials[name]))
             server = servers["jwt" if name == "fresh" else name]
-            return bench.measure(server, "append", sessions=_NAMES, tokens=str(fresh))
+            return bench.measure(server, op, sessions=_NAMES, tokens=str(fresh))
 
-        text = f"appends with credentials on {engine}"
-        results = bench.interleave(text, {name: partial(measured, name) for name in (*demands, "fresh")})
-    base = results["none"]
-    cost = {name: (medians(found)["cpu"] - medians(base)["cpu"]) * 1e6 for name, found in results.items()}
-    texts = {
-        "token": ("append with a token ÷ without", at_least(MOST_SLOWER)),
-        "jwt": ("append with a JWT that was seen before ÷ without", at_least(MOST_SLOWER)),
-        "fresh": ("append with a new JWT each ÷ without", None),
-    }
-    return [
-        compared("auth", engine, text, "rate", results[name], base, target, f"{cost[name]:+,.0f} µs of CPU per call")
-        for name, (text, target) in texts.items()
-    ]
+        # The appends come first: they store the events that the others read.
+        return [
+            line
+            for op, text in _OPS.items()
+            for line in _lines(
+                engine,
+                text,
+                bench.interleave(
+                    f"{text} with credentials on {engine}",
+                    {name: partial(measured, op, name) for name in (*demands, *(["fresh"] if op == "append" else []))},
+                ),
+            )
+        ]
+
+
+_OPS = {"append": "append", "last": "last 50", "context": "context of 50"}
+_TARGETS = {
+    "token": ("with a token", at_least(MOST_SLOWER)),
+    "jwt": ("with a JWT that was seen before", at_least(MOST_SLOWER)),
+    "fresh": ("with a new JWT each", None),
+}
+
+
+def _lines(engine: str, text: str, results: dict[str, list[Result]]) -> list[Line]:
+    base = results.pop("none")
+    lines = []
+    for name, found in results.items():
+        credential, target = _TARGETS[name]
+        cost = (medians(found)["cpu"] - medians(base)["cpu"]) * 1e6
+        note = f"{cost:+,.0f} µs of CPU per call"
+        lines.append(compared("auth", engine, f"{text} {credential} ÷ without", "rate", found, base, target, note))
+    return lines
 
 
 _NAMES = [f"s{number:05d}" for number in range(SESSIONS)]
