@@ -19,6 +19,7 @@ from threadkeep.v1.event_service_pb2 import AppendEventsResponse, GetContextResp
 from threadkeep.v1.subscription_pb2 import Change
 
 from . import forms
+from .engine import OTHERS
 from .messages import RPCS, descriptor_of
 
 FOLDER = Path(__file__).parent / "cases"
@@ -35,14 +36,14 @@ KINDS: Mapping[str, set[str]] = {
     "compact_context": {"of", "summary"},
     "build": {"args"},
     "watch": {"request", "all_users", "checkpoints", "max_retries"},
-    "receive": {"changes", "quiet_ms", "ended"},
+    "receive": {"changes", "quiet_ms", "ended", "heartbeats"},
     "cancel": set(),
     "connect": {"app", "user_id", "token", "via"},
     "close": set(),
     "concurrently": set(),
     "gateway": set(),
     "cut": set(),
-    "restart": set(),
+    "restart": {"via"},
     "pause_ms": set(),
 }
 """The kinds of steps, and the keys of each in addition to those of every step."""
@@ -61,7 +62,7 @@ BUILDERS: Mapping[str, set[str]] = {
     "assistant_calls": {"text", "calls"},
     "tool_result": {"call_id", "name", "text", "json", "is_error"},
 }
-RULE = {"rpc", "times", "before", "after", "retry_after_ms", "delay_ms", "unknown_fields", "unknown_reason"}
+RULE = {"rpc", "times", "before", "after", "retry_after_ms", "delay_ms", "unknown_fields", "unknown_reason", "falls_behind"}
 _ERROR = {"reason", "code", "fields", "metadata", "retry_after_ms", "message"}
 _PATH = re.compile(r"\.|(\w+|\[\d+\])(\.\w+|\[\d+\])*")
 _ANSWERS: Mapping[str, type[Message]] = {
@@ -268,8 +269,8 @@ def _receive(said: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _connect(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    if said.get("via", "server") not in ("server", "gateway", "embedding"):
-        raise ValueError(f"via is server, gateway or embedding, not {said['via']!r}")
+    if said.get("via", "server") not in (places := ("server", "gateway", *OTHERS)):
+        raise ValueError(f"via is one of {', '.join(places)}, not {said['via']!r}")
     return said
 
 
@@ -286,6 +287,8 @@ def _gateway(said: Mapping[str, Any]) -> Mapping[str, Any]:
 def _restart(said: Mapping[str, Any]) -> Mapping[str, Any]:
     if said["restart"] not in ("kill", "term"):
         raise ValueError(f"restart is kill or term, not {said['restart']!r}")
+    if said.get("via") not in (None, *OTHERS):
+        raise ValueError(f"via is one of {', '.join(OTHERS)}, not {said['via']!r}")
     return said
 
 

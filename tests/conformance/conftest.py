@@ -14,7 +14,7 @@ from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import FRONTEND, ForkServer, fork_server
 
 from .drivers import BuildFailed, Driver, build
-from .engine import Engine
+from .engine import OTHERS, Engine
 from .results import Results
 
 EngineOf = Callable[[str], Awaitable[Engine]]
@@ -51,9 +51,9 @@ def _say(config: pytest.Config, text: str) -> None:
         print(f"\n{text}", flush=True)
 
 
-def _databases(request: pytest.FixtureRequest) -> tuple[str, str]:
+def _databases(request: pytest.FixtureRequest) -> dict[str, str]:
     cluster: PostgresCluster = request.getfixturevalue("postgres")
-    return cluster.create_database("conformance"), cluster.create_database("conformance_embedding")
+    return {name: cluster.create_database(f"conformance_{name}") for name in ("", *OTHERS)}
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

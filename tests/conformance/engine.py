@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -15,22 +16,36 @@ from .gateway import Gateway
 ENGINES = ("sqlite", "postgresql")
 SERVERS = (*ENGINES, "envoy")
 """What the cases run against: the engines behind gRPC's own server, and SQLite behind Envoy."""
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "embedding": {"embedder": "hashing"},
+    "guarded": {
+        "auth_tokens": json.dumps({f"token-of-the-{tenant}-tenant": {"tenant": tenant} for tenant in ("first", "second")}),
+        "max_subscriptions_per_caller": 1,
+        "watch_heartbeat": "1s",
+        "feed_retention": "1s",
+        "search_index": "false",  # a feed is kept until it is indexed
+    },
+}
+"""The settings of the servers that some cases need, by name."""
 
 
 class Engine:
-    """An asynchronous context manager: a server with its defaults, and on demand another with the `hashing` embedder.
+    """An asynchronous context manager: a server with its defaults, and on demand the others, each with its own database.
 
-    `urls`: where their databases are; None is SQLite.
+    `urls`: where the databases are, by name, "" for the server with defaults; None is SQLite.
     """
 
-    def __init__(self, fork_server: ForkServer, root: Path, urls: tuple[str, str] | None, frontend: str = FRONTEND) -> None:
-        own, embedding = urls or (None, None)
-        self._server = ServerProcess(fork_server, root, frontend=frontend, **url_settings(own))
-        self._start_embedding = asyncio.Lock()
-        self._embeds = False
-        (root / "embedding").mkdir()
-        embeds = {"embedder": "hashing", "frontend": frontend}
-        self._embedding = ServerProcess(fork_server, root / "embedding", **embeds, **url_settings(embedding))
+    def __init__(self, fork_server: ForkServer, root: Path, urls: Mapping[str, str] | None, frontend: str = FRONTEND) -> None:
+        def server(name: str, **settings: Any) -> ServerProcess:
+            place = root / name
+            place.mkdir(exist_ok=True)
+            url = None if urls is None else urls[name]
+            return ServerProcess(fork_server, place, frontend=frontend, **settings, **url_settings(url))
+
+        self._server = server("")
+        self._others = {name: server(name, **settings) for name, settings in OTHERS.items()}
+        self._started: set[str] = set()
+        self._starting = asyncio.Lock()
         self._stack = AsyncExitStack()
         self.address = self._server.address
         self.gateway_address = ""
@@ -53,17 +68,19 @@ class Engine:
         """Ends every connection through the gateway."""
         self._gateway.cut()
 
-    async def embedding(self) -> str:
-        """The address of the server with an embedder; the first time it is started."""
-        async with self._start_embedding:
-            if not self._embeds:
-                await asyncio.to_thread(self._embedding.start)
-                self._stack.enter_context(self._embedding)
-                self._embeds = True
-        return self._embedding.address
+    async def other(self, name: str) -> str:
+        """The address of one of OTHERS; the first time it is started."""
+        server = self._others[name]
+        async with self._starting:
+            if name not in self._started:
+                await asyncio.to_thread(server.start)
+                self._stack.enter_context(server)
+                self._started.add(name)
+        return server.address
 
-    async def restart(self, how: str) -> None:
-        """Ends the server, by "kill" or "term", and starts it again; returns when it serves, through the gateway too."""
-        await asyncio.to_thread(self._server.kill if how == "kill" else self._server.terminate)
-        await asyncio.to_thread(self._server.start)
+    async def restart(self, how: str, name: str = "") -> None:
+        """Ends a server, by "kill" or "term", and starts it again; returns when it serves, through the gateway too."""
+        server = self._others[name] if name else self._server
+        await asyncio.to_thread(server.kill if how == "kill" else server.terminate)
+        await asyncio.to_thread(server.start)
         await self._gateway.ready()

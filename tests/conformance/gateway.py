@@ -17,6 +17,7 @@ from google.rpc.status_pb2 import Status
 from tests.support.servers.server_process import RECONNECT, free_port
 
 from . import newer
+from .checkpoints import fallen_behind
 from .messages import BY_PATH
 
 _UNLIMITED = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
@@ -37,6 +38,7 @@ class Rule:
     delay_ms: int = 0
     unknown_fields: bool = False
     unknown_reason: bool = False
+    falls_behind: bool = False
 
 
 class Gateway:
@@ -102,18 +104,26 @@ class Gateway:
                         continue
                     yield response
                     await _fail(context, rule.after, rule.retry_after_ms)
-                yield newer.response(path, response) if rule.unknown_fields else response
+                yield _changed(rule, path, response)
             trailing = tuple(await call.trailing_metadata() or ())
         except grpc.aio.AioRpcError as error:
             details = tuple(error.trailing_metadata() or ())
             if rule.unknown_reason:
                 details = newer.reason(details)
-            await context.abort(error.code(), error.details() or "", details)
+            # What gRPC itself reports of a connection that breaks.
+            code = grpc.StatusCode.UNAVAILABLE if "from Core" in (error.details() or "") else error.code()
+            await context.abort(code, error.details() or "", details)
         finally:
             call.cancel()
         if rule.after:
             await _fail(context, rule.after, rule.retry_after_ms)
         context.set_trailing_metadata(trailing)
+
+
+def _changed(rule: Rule, path: str, response: bytes) -> bytes:
+    if rule.unknown_fields:
+        return newer.response(path, response)
+    return fallen_behind(path, response) if rule.falls_behind else response
 
 
 async def _fail(context: Any, code: str, retry_after_ms: int | None) -> None:

@@ -119,7 +119,8 @@ class _Runner:
         name, changes = resolve(step.subject, names), resolve(list(said.get("changes", ())), names)
         got: list[Any] = []
         for n, wanted in enumerate(changes):
-            got.append(await self._change(name, deadline, f"change {n + 1} of {len(changes)}, {shown(wanted)}", got))
+            what = f"change {n + 1} of {len(changes)}, {shown(wanted)}"
+            got.append(await self._change(name, deadline, what, got, heartbeats=said.get("heartbeats", False)))
             _compare(wanted, got[-1], {"ok": got}, f"changes[{n}]")
         if "quiet_ms" in said:
             await self._quiet(name, int(said["quiet_ms"]) / 1000)
@@ -130,12 +131,12 @@ class _Runner:
             return ended
         return {"ok": {"changes": got}}
 
-    async def _change(self, name: Any, deadline: float, what: str, got: Sequence[Any]) -> Any:
+    async def _change(self, name: Any, deadline: float, what: str, got: Sequence[Any], *, heartbeats: bool) -> Any:
         while True:
             came = await self._next(name, deadline, what, got)
             if "item" not in came:
                 raise StepFailed(f"expected {what}, but the watch ended\n{_whole(came)}")
-            if came["item"].get("checkpoint", {}).get("kind") != _HEARTBEAT:
+            if heartbeats or came["item"].get("checkpoint", {}).get("kind") != _HEARTBEAT:
                 return came["item"]
 
     async def _next(self, name: Any, deadline: float, what: str, got: Sequence[Any]) -> Answer:

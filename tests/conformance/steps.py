@@ -22,6 +22,7 @@ from threadkeep.v1.subscription_pb2 import Change
 from . import forms
 from .cases import Step, watched
 from .drivers import Call, Driver
+from .engine import OTHERS
 from .messages import RPCS, descriptor_of, from_wire, parse, plain, to_wire
 from .values import resolve
 
@@ -48,9 +49,9 @@ class Surroundings(Protocol):
 
     def cut(self) -> None: ...
 
-    async def restart(self, how: str) -> None: ...
+    async def restart(self, how: str, name: str = "") -> None: ...
 
-    async def embedding(self) -> str: ...
+    async def other(self, name: str) -> str: ...
 
 
 @dataclass
@@ -118,8 +119,8 @@ class Performer:
         return answer
 
     async def _address(self, via: str) -> str:
-        if via == "embedding":
-            return await self.around.embedding()
+        if via in OTHERS:
+            return await self.around.other(via)
         return self.around.gateway_address if via == "gateway" else self.around.address
 
     async def _close(self, said: Mapping[str, Any]) -> Answer:
@@ -234,7 +235,7 @@ class Performer:
         return {"ok": {}}
 
     async def _restart(self, said: Mapping[str, Any]) -> Answer:
-        await self.around.restart(said["restart"])
+        await self.around.restart(said["restart"], said.get("via", ""))
         return {"ok": {}}
 
     async def _pause(self, said: Mapping[str, Any]) -> Answer:
