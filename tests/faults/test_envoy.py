@@ -273,7 +273,8 @@ async def test_envoy_dies_with_its_parent_and_nothing_acknowledged_is_lost(make_
     async with connect(server.address) as client:
         await client.append("s", threadkeep.user("kept"), create=True)
     envoy = server.serving_pid
-    server.kill()
+    os.kill(server.pid, signal.SIGKILL)
+    server.wait()
     wait_until(lambda: not Path(f"/proc/{envoy}").exists() and is_free(server.port))
     assert shared_memory() <= before
     server.start()

@@ -124,10 +124,8 @@ class ServerProcess:
     @property
     def serving_pid(self) -> int:
         """The process that has the server's memory: behind Envoy, the only child."""
-        if self._env["THREADKEEP_FRONTEND"] != "envoy":
-            return self.pid
-        [child] = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        return int(child)
+        [serving] = self._children() or [self.pid]
+        return serving
 
     def launch(self) -> None:
         """Starts the process and does not wait for it."""
@@ -153,9 +151,16 @@ class ServerProcess:
                 assert time.monotonic() < deadline, f"it does not serve:\n{self.log[-3000:]}"
 
     def kill(self) -> None:
-        """Sends SIGKILL."""
-        os.kill(self.pid, signal.SIGKILL)
+        """Sends SIGKILL, behind Envoy to the process that serves, too: it would drain."""
+        for pid in {*self._children(), self.pid}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.wait()
+
+    def _children(self) -> list[int]:
+        if self._env["THREADKEEP_FRONTEND"] != "envoy":
+            return []
+        return [int(child) for child in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
 
     def terminate(self) -> int:
         """Sends SIGTERM, like a service manager, and returns the exit status."""
