@@ -74,11 +74,12 @@ def test_smoke_cases_are_first_and_the_others_by_file(tmp_path: Path) -> None:
         ("{watch: w, request: {after_seq: 1}}", "a WatchAllRequest has no field 'after_seq'"),
         ("{receive: w, changes: [{batches: {}}]}", r"changes\[0\].batches: a Change has no field"),
         ("{receive: w, changes: {}}", "changes must be a list"),
-        ("{connect: c, via: proxy}", "via is server, gateway or embedding"),
+        ("{connect: c, via: proxy}", "via is one of server, gateway, embedding, guarded, not 'proxy'"),
         ("{gateway: [{rpc: EventService/Get}]}", "no RPC 'EventService/Get'"),
         ("{gateway: [{rpc: '*', fail: 1}]}", "unknown fail; known are after"),
         ("{gateway: [{times: 1}]}", "rpc must be given"),
         ("{restart: hup}", "restart is kill or term"),
+        ("{restart: kill, via: gateway}", "via is one of embedding, guarded, not 'gateway'"),
         ("{concurrently: [[{pause: 1}]]}", ".1.1: a step has one of"),
     ],
 )

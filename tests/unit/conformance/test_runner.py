@@ -55,10 +55,10 @@ class Nowhere:
     def cut(self) -> None:
         """Nothing is open."""
 
-    async def restart(self, how: str) -> None:
+    async def restart(self, how: str, name: str = "") -> None:
         """Nothing runs."""
 
-    async def embedding(self) -> str:
+    async def other(self, name: str) -> str:
         return self.address
 
 
