@@ -10,6 +10,7 @@ logs (tests/bench).
 from __future__ import annotations
 
 from tests.store.rows.append import AppendRows, ConcurrencyRows, CreatingRows, PreconditionRows, ReplayRows
+from tests.store.rows.body_filters import BodyFilterRows
 from tests.store.rows.compaction import CompactionConcurrencyRows, CompactionRows, RecordRows, RefusalRows
 from tests.store.rows.consumers import BalanceRows, JoiningRows
 from tests.store.rows.durable import DurableRows, SharedRows
@@ -63,6 +64,7 @@ class TextSuite(
     ConcurrencyRows,
     FidelityRows,
     PagingRows,
+    BodyFilterRows,
     FilterRows,
     BranchRows,
     TextRows,

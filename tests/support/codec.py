@@ -27,6 +27,8 @@ def event(
     time: int | None = None,
     synthetic: bool = False,
     metadata_json: str = "",
+    invocation_id: str = "",
+    native_format: str = "",
     usage: Usage | None = None,
     parts: Sequence[message_pb2.Part] = (),
 ) -> event_pb2.SessionEvent:
@@ -38,7 +40,10 @@ def event(
         branch=branch,
         synthetic=synthetic,
         metadata_json=metadata_json,
+        invocation_id=invocation_id,
     )
+    if native_format:
+        message.native.format = native_format
     message.message.role = message_pb2.Role.ValueType(role)
     if text is not None:
         message.message.parts.add().text = text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from ._convert import check, enum_value, timestamp
@@ -35,6 +35,10 @@ def event_filter(
     match: KeywordMatch.ValueType | str = KeywordMatch.KEYWORD_MATCH_UNSPECIFIED,
     branch: str = "",
     branch_match: BranchMatch.ValueType | str = BranchMatch.BRANCH_MATCH_UNSPECIFIED,
+    invocation_ids: Iterable[str] = (),
+    native_formats: Iterable[str] = (),
+    metadata: Mapping[str, str] | None = None,
+    pattern: str = "",
     last_n: int | None = None,
     exact_last_n: int | None = None,
     page: int | None = None,
@@ -46,8 +50,11 @@ def event_filter(
     "user"; `authors` an ordered chain of `include` and `exclude`; `view` is "active" or "history" (the default, which
     includes archived events); `keyword` (at most 1,024 characters) and `keywords` (at most 64) are literal substrings after
     case folding, combined by `match`: "any" (the default) or "all". `branch`: what an agent on it sees; empty sees all. With
-    `branch_match="exact"`, this branch only; empty is the root. The window: `last_n`, the newest n matches, without a keyword
-    extended to the start of a turn; or `exact_last_n`, never extended; or `page`, from 0, of `page_size`.
+    `branch_match="exact"`, this branch only; empty is the root. `invocation_ids` (at most 64) and `native_formats` (at most 16)
+    are compared exactly; `metadata` with the top-level values of the event's, all of them (at most 16). `pattern` is a regular
+    expression in the syntax of RE2 that must match somewhere in the text, not case-folded. The window: `last_n`, the newest n
+    matches, extended to the start of a turn unless a condition on text, invocation, metadata or native format is set; or
+    `exact_last_n`, never extended; or `page`, from 0, of `page_size`.
     """
     paged = page is not None or page_size is not None
     if (last_n is not None) + (exact_last_n is not None) + paged > 1:
@@ -70,6 +77,10 @@ def event_filter(
         keyword_match=enum_value(dict(KeywordMatch.items()), "KEYWORD_MATCH_", match, "match"),
         branch=branch,
         branch_match=enum_value(dict(BranchMatch.items()), "BRANCH_MATCH_", branch_match, "branch_match"),
+        invocation_ids=invocation_ids,
+        native_formats=native_formats,
+        metadata=metadata or {},
+        pattern=pattern,
         page=NumberedPage(page=page or 0, page_size=page_size or 0) if paged else None,
     )
     if last_n is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from .branches import visible_from
 from .errors import InvalidField
-from .model import EventFacts, Role
+from .memories import top_values
+from .model import BodyFacts, EventFacts, Role
 from .text import fold
 from .turns import last_n_start
 
@@ -37,11 +38,20 @@ class AuthorStep:
     authors: Authors
 
 
+class Pattern(Protocol):
+    """A compiled regular expression. Patterns of the same source are equal."""
+
+    @property
+    def source(self) -> str: ...
+
+    def found_in(self, text: str) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class EventFilter:
     """Conditions (AND) and at most one window: `last_n`, `exact_last_n`, or `page` of `page_size`.
 
-    The constructor normalizes and validates it.
+    The constructor normalizes and validates it. `metadata`: pairs of a key and its value as in `memories.top_values`, sorted.
     """
 
     from_time: int | None = None
@@ -57,6 +67,10 @@ class EventFilter:
     match_all: bool = False
     branch: str = ""
     exact_branch: bool = False
+    invocation_ids: frozenset[str] = frozenset()
+    native_formats: frozenset[str] = frozenset()
+    metadata: tuple[tuple[str, str], ...] = ()
+    pattern: Pattern | None = None
     last_n: int | None = None
     exact_last_n: int | None = None
     page: int | None = None
@@ -93,6 +107,16 @@ class EventFilter:
         return (*((self.keyword,) if self.keyword else ()), *self.keywords)
 
     @property
+    def decodes(self) -> bool:
+        """Whether a condition needs the body of an event, also where its text is indexed."""
+        return bool(self.invocation_ids or self.native_formats or self.metadata or self.pattern)
+
+    @property
+    def reads_body(self) -> bool:
+        """Whether a condition needs the body of an event or its derived text: see `holds_body`."""
+        return bool(self.terms) or self.decodes
+
+    @property
     def newest(self) -> int | None:
         """The number of newest matches that the window has; None if it is another one."""
         return self.exact_last_n if self.last_n is None else self.last_n
@@ -100,7 +124,7 @@ class EventFilter:
     @property
     def splits_turns(self) -> bool:
         """Whether a window of the newest matches begins within a turn if they do."""
-        return self.last_n is None or bool(self.terms)
+        return self.last_n is None or self.reads_body
 
     @property
     def branches(self) -> frozenset[str] | None:
@@ -119,11 +143,25 @@ class EventFilter:
         return (self.page or 0) * (self.page_size or 0)
 
     def holds(self, folded: str) -> bool:
-        """Whether an event's folded text satisfies the text conditions."""
+        """Whether an event's folded text satisfies the keywords."""
         if self.keyword and self.keyword not in folded:
             return False
         combine = all if self.match_all else any
         return not self.keywords or combine(term in folded for term in self.keywords)
+
+    def holds_body(self, facts: BodyFacts | EventFacts) -> bool:
+        """Whether the facts of an event's body satisfy the conditions on them; the pattern last, because it takes longest."""
+        return (
+            (not self.invocation_ids or facts.invocation_id in self.invocation_ids)
+            and (not self.native_formats or facts.native_format in self.native_formats)
+            and (not self.metadata or self._has_metadata(facts.metadata_json))
+            and (not self.terms or self.holds(fold(facts.text)))
+            and (self.pattern is None or self.pattern.found_in(facts.text))
+        )
+
+    def _has_metadata(self, metadata_json: str) -> bool:
+        values = top_values(metadata_json) if metadata_json else {}
+        return all(values.get(key) == value for key, value in self.metadata)
 
     def without_window(self) -> EventFilter:
         return replace(self, last_n=None, exact_last_n=None, page=None, page_size=None)
@@ -160,7 +198,7 @@ def matches(event: EventFacts, wanted: EventFilter) -> bool:
         return False
     if (branches := wanted.branches) is not None and event.branch not in branches:
         return False
-    return not wanted.terms or wanted.holds(fold(event.text))
+    return not wanted.reads_body or wanted.holds_body(event)
 
 
 def select(events: Iterable[E], wanted: EventFilter) -> list[E]:
@@ -178,12 +216,16 @@ def _newest_start(found: Sequence[EventFacts], wanted: EventFilter, n: int) -> i
     return max(0, len(found) - n) if wanted.splits_turns else last_n_start(found, n)
 
 
+_REPLACED = (
+    *("from_time", "to_time", "after_seq", "before_seq", "roles", "authors", "keyword"),
+    *("invocation_ids", "native_formats", "metadata", "pattern"),
+)
+
+
 def merge(base: EventFilter, other: EventFilter) -> EventFilter:
     """Returns `base` overridden by the fields that `other` sets; exclusions are combined, the window is one unit."""
     changes: dict[str, object] = {
-        name: value
-        for name in ("from_time", "to_time", "after_seq", "before_seq", "roles", "authors", "keyword")
-        if (value := getattr(other, name)) not in (None, "", (), frozenset())
+        name: value for name in _REPLACED if (value := getattr(other, name)) not in (None, "", (), frozenset())
     }
     if other.keywords:
         changes |= {"keywords": other.keywords, "match_all": other.match_all}

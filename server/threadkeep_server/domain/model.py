@@ -230,9 +230,22 @@ class EventDraft:
         return Counters(1, int(self.turn_start), len(self.body), self.token_estimate)
 
 
+class BodyFacts(NamedTuple):
+    """What filters compare of an event's body: it has no column. `text`: the message's text, not folded."""
+
+    text: str = ""
+    invocation_id: str = ""
+    native_format: str = ""
+    metadata_json: str = ""
+
+
+NO_FACTS = BodyFacts()
+
+
 @dataclass(slots=True)
 class EventFacts:
-    """The fields that filters compare; never changed. `time` is the event time, otherwise the record time."""
+    """The fields that filters compare; never changed. `time` is the event time, otherwise the record time. The last four: see
+    BodyFacts."""
 
     seq: int
     time: int
@@ -243,6 +256,9 @@ class EventFacts:
     synthetic: bool = False
     archived: bool = False
     text: str = ""
+    invocation_id: str = ""
+    native_format: str = ""
+    metadata_json: str = ""
 
     @property
     def turn_start(self) -> bool:

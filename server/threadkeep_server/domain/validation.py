@@ -25,6 +25,9 @@ MAX_AUTHORS = 4096
 """Ids and roles in all author filters of one filter."""
 MAX_CHOICES = 16
 """Values of a repeated field whose values are few, such as roles: each of them several times."""
+MAX_INVOCATIONS = 64
+MAX_CONDITIONS = 16
+"""Top-level values of metadata in one filter."""
 MAX_PARTS = 10_000
 MAX_REQUEST_FIELDS = 1 << 17
 """See Limits.max_request_fields. More than the ids that one compaction may name."""
@@ -154,6 +157,18 @@ def count(field: str, values: Sized, most: int) -> None:
     """Checks the number of elements of a repeated field. Called before the elements are checked or converted."""
     if len(values) > most:
         raise InvalidField(field, f"must have at most {most:,} entries")
+
+
+def metadata(field: str, conditions: Mapping[str, str]) -> Mapping[str, str]:
+    """Checks conditions on top-level values of metadata."""
+    if len(conditions) > MAX_CONDITIONS:
+        raise InvalidField(field, f"must have at most {MAX_CONDITIONS} entries")
+    for key, value in conditions.items():
+        identifier(f"{field} key", key, required=True)
+        name = f"{field}[{key!r}]"
+        if "\0" in term(name, value):
+            raise InvalidField(name, "must not contain U+0000")
+    return conditions
 
 
 def page_size(field: str, value: int, *, default: int, most: int) -> int:

@@ -105,6 +105,7 @@ def test_events_are_listed_by_any_filter(cli: Cli, filled: str) -> None:
     assert seqs("--exact-last-n", "1") == [4]
     assert seqs("--exact-branch") == [1, 2, 3, 4]
     assert seqs("--exact-branch", "--branch", "b") == []
+    assert seqs("--pattern", "^no such text") == seqs("--invocation", "none") == seqs("--metadata", "k=v") == []
     assert cli("events", "list", "s", "--last-n", "1", "--exact-last-n", "1")[0] == 2
     assert seqs("--active") == [1, 2, 3, 4]
     assert seqs("--to-time", "2001-01-01") == []

@@ -22,6 +22,7 @@ from threadkeep_server.domain.errors import ThreadkeepError
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import EventDraft, Role, SessionChange, SessionRef, Usage
 from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.search.patterns import compiled
 from threadkeep_server.store.contract.events import AppendRequest, EventQuery
 from threadkeep_server.store.contract.search import SearchHit, SearchQuery
 from threadkeep_server.store.contract.sessions import SessionQuery
@@ -36,6 +37,10 @@ TEXTS = st.text(ALPHABET, max_size=8)
 WORDS = st.text(ALPHABET, min_size=1, max_size=2)
 BRANCHES = st.sampled_from(["", "a", "a.b", "a.b.c", "a.bc", "A", "%", "a_"])
 AUTHORS = st.sampled_from(["", "x", "X", "y", "it's"])
+INVOCATIONS = st.sampled_from(["", "run-1", "run-2"])
+METADATA = ('{"k": "v"}', '{"k": 1.50, "l": true}', '{"k": "1.50", "l": null}', '{"k": ["v"]}')
+CONDITIONS_ON_METADATA = ((("k", "v"),), (("k", "1.50"),), (("k", "1.50"), ("l", "true")), (("m", ""),))
+PATTERNS = st.sampled_from(["a", "(?i)A", "^a", "b$", ".", "(?s)^.{2}$", "[ßs]", "漢|🦀", "(?i)İ", r"\x00", "^$"])
 TIMES = st.none() | st.integers(-3, 3)
 
 DRAFTS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
@@ -47,6 +52,9 @@ DRAFTS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "branch": BRANCHES,
         "time": TIMES,
         "synthetic": st.booleans(),
+        "invocation_id": INVOCATIONS,
+        "native_format": st.sampled_from(["", "f/1", "f/2"]),
+        "metadata_json": st.sampled_from(["", *METADATA]),
     }
 )
 BATCHES = st.lists(st.lists(DRAFTS, min_size=1, max_size=5), min_size=1, max_size=5)
@@ -68,6 +76,10 @@ CONDITIONS: dict[str, st.SearchStrategy[Any]] = {
     "match_all": st.booleans(),
     "branch": BRANCHES,
     "exact_branch": st.booleans(),
+    "invocation_ids": st.frozensets(INVOCATIONS, max_size=2),
+    "native_formats": st.frozensets(st.sampled_from(["f/1", "f/2"]), max_size=2),
+    "metadata": st.just(()) | st.sampled_from(CONDITIONS_ON_METADATA),
+    "pattern": st.none() | PATTERNS.map(lambda source: compiled("pattern", source)),
 }
 WINDOWS: st.SearchStrategy[dict[str, Any]] = (
     st.just({})

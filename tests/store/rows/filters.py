@@ -1,7 +1,4 @@
-"""Filters over a stored log: the cases of tests/unit/domain for `select`, run on a store.
-
-Regular expressions are not on the wire; adapters filter on their side.
-"""
+"""Filters over a stored log: the cases of tests/unit/domain for `select`, run on a store."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import pytest
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter, merge
 from threadkeep_server.domain.model import Role
+from threadkeep_server.search.patterns import compiled
 
 
 def refused(field: str, problem: str = "", **fields: Any) -> None:
@@ -135,6 +136,10 @@ BASE = EventFilter(
     keywords=("base", "both"),
     match_all=True,
     branch="base",
+    invocation_ids=frozenset({"base"}),
+    native_formats=frozenset({"base"}),
+    metadata=(("base", "1"),),
+    pattern=compiled("pattern", "base"),
     last_n=5,
 )
 OTHERS: list[dict[str, Any]] = [
@@ -151,6 +156,10 @@ OTHERS: list[dict[str, Any]] = [
     {"exact_last_n": 7},
     {"branch": "other"},
     {"branch": "", "exact_branch": True},
+    {"invocation_ids": frozenset({"other"})},
+    {"native_formats": frozenset({"other"})},
+    {"metadata": (("other", "2"),)},
+    {"pattern": compiled("pattern", "other")},
 ]
 
 

@@ -24,6 +24,10 @@ def test_every_condition() -> None:
         match="all",
         branch="a.b",
         branch_match="exact",
+        invocation_ids=["run"],
+        native_formats=["f/1"],
+        metadata={"a": "b"},
+        pattern="x+",
         last_n=3,
     )
     wanted = EventFilter(
@@ -38,6 +42,10 @@ def test_every_condition() -> None:
         keyword_match=KeywordMatch.KEYWORD_MATCH_ALL,
         branch="a.b",
         branch_match=BranchMatch.BRANCH_MATCH_EXACT,
+        invocation_ids=["run"],
+        native_formats=["f/1"],
+        metadata={"a": "b"},
+        pattern="x+",
         last_n=3,
     )
     wanted.from_time.seconds, wanted.to_time.seconds, wanted.to_time.nanos = 1, 2, 1

@@ -385,7 +385,8 @@ func (x *NumberedPage) GetPageSize() int32 {
 
 // Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
 // then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
-// match literal substrings after Unicode case folding.
+// match literal substrings after Unicode case folding. Conditions on text, invocation, metadata and native format are evaluated on
+// the events that the other conditions leave; where these are many, a page may end early (see ListEventsResponse.events).
 type EventFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
@@ -415,6 +416,17 @@ type EventFilter struct {
 	Branch string `protobuf:"bytes,12,opt,name=branch,proto3" json:"branch,omitempty"`
 	// The branches that the branch selects. Default: those that an agent on it sees.
 	BranchMatch BranchMatch `protobuf:"varint,15,opt,name=branch_match,json=branchMatch,proto3,enum=threadkeep.v1.BranchMatch" json:"branch_match,omitempty"`
+	// Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+	InvocationIds []string `protobuf:"bytes,17,rep,name=invocation_ids,json=invocationIds,proto3" json:"invocation_ids,omitempty"`
+	// Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+	NativeFormats []string `protobuf:"bytes,18,rep,name=native_formats,json=nativeFormats,proto3" json:"native_formats,omitempty"`
+	// Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+	// true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+	Metadata map[string]string `protobuf:"bytes,19,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+	// lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+	// characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+	Pattern string `protobuf:"bytes,20,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// At most one limit on the matches.
 	//
 	// Types that are valid to be assigned to Limit:
@@ -548,6 +560,34 @@ func (x *EventFilter) GetBranchMatch() BranchMatch {
 	return BranchMatch_BRANCH_MATCH_UNSPECIFIED
 }
 
+func (x *EventFilter) GetInvocationIds() []string {
+	if x != nil {
+		return x.InvocationIds
+	}
+	return nil
+}
+
+func (x *EventFilter) GetNativeFormats() []string {
+	if x != nil {
+		return x.NativeFormats
+	}
+	return nil
+}
+
+func (x *EventFilter) GetMetadata() map[string]string {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *EventFilter) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
 func (x *EventFilter) GetLimit() isEventFilter_Limit {
 	if x != nil {
 		return x.Limit
@@ -587,8 +627,8 @@ type isEventFilter_Limit interface {
 }
 
 type EventFilter_LastN struct {
-	// Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-	// turn that it would otherwise split, among the matches.
+	// Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+	// among the matches; not if the filter has a condition on text, invocation, metadata or native format.
 	LastN int32 `protobuf:"varint,13,opt,name=last_n,json=lastN,proto3,oneof"`
 }
 
@@ -622,7 +662,7 @@ const file_threadkeep_v1_filter_proto_rawDesc = "" +
 	"\x04kind\"?\n" +
 	"\fNumberedPage\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\"\xee\x05\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\"\xd9\a\n" +
 	"\vEventFilter\x127\n" +
 	"\tfrom_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x123\n" +
 	"\ato_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06toTime\x12 \n" +
@@ -638,11 +678,18 @@ const file_threadkeep_v1_filter_proto_rawDesc = "" +
 	" \x03(\tR\bkeywords\x12@\n" +
 	"\rkeyword_match\x18\v \x01(\x0e2\x1b.threadkeep.v1.KeywordMatchR\fkeywordMatch\x12\x16\n" +
 	"\x06branch\x18\f \x01(\tR\x06branch\x12=\n" +
-	"\fbranch_match\x18\x0f \x01(\x0e2\x1a.threadkeep.v1.BranchMatchR\vbranchMatch\x12\x17\n" +
+	"\fbranch_match\x18\x0f \x01(\x0e2\x1a.threadkeep.v1.BranchMatchR\vbranchMatch\x12%\n" +
+	"\x0einvocation_ids\x18\x11 \x03(\tR\rinvocationIds\x12%\n" +
+	"\x0enative_formats\x18\x12 \x03(\tR\rnativeFormats\x12D\n" +
+	"\bmetadata\x18\x13 \x03(\v2(.threadkeep.v1.EventFilter.MetadataEntryR\bmetadata\x12\x18\n" +
+	"\apattern\x18\x14 \x01(\tR\apattern\x12\x17\n" +
 	"\x06last_n\x18\r \x01(\x05H\x00R\x05lastN\x121\n" +
 	"\x04page\x18\x0e \x01(\v2\x1b.threadkeep.v1.NumberedPageH\x00R\x04page\x12\"\n" +
 	"\fexact_last_n\x18\x10 \x01(\x05H\x00R\n" +
-	"exactLastNB\a\n" +
+	"exactLastN\x1a;\n" +
+	"\rMetadataEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
 	"\x05limitB\f\n" +
 	"\n" +
 	"_after_seqB\r\n" +
@@ -674,7 +721,7 @@ func file_threadkeep_v1_filter_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_filter_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_threadkeep_v1_filter_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_threadkeep_v1_filter_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_threadkeep_v1_filter_proto_goTypes = []any{
 	(LogView)(0),                  // 0: threadkeep.v1.LogView
 	(KeywordMatch)(0),             // 1: threadkeep.v1.KeywordMatch
@@ -683,25 +730,27 @@ var file_threadkeep_v1_filter_proto_goTypes = []any{
 	(*AuthorFilter)(nil),          // 4: threadkeep.v1.AuthorFilter
 	(*NumberedPage)(nil),          // 5: threadkeep.v1.NumberedPage
 	(*EventFilter)(nil),           // 6: threadkeep.v1.EventFilter
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
-	(Role)(0),                     // 8: threadkeep.v1.Role
+	nil,                           // 7: threadkeep.v1.EventFilter.MetadataEntry
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(Role)(0),                     // 9: threadkeep.v1.Role
 }
 var file_threadkeep_v1_filter_proto_depIdxs = []int32{
 	3,  // 0: threadkeep.v1.AuthorFilter.include:type_name -> threadkeep.v1.AuthorSet
 	3,  // 1: threadkeep.v1.AuthorFilter.exclude:type_name -> threadkeep.v1.AuthorSet
-	7,  // 2: threadkeep.v1.EventFilter.from_time:type_name -> google.protobuf.Timestamp
-	7,  // 3: threadkeep.v1.EventFilter.to_time:type_name -> google.protobuf.Timestamp
-	8,  // 4: threadkeep.v1.EventFilter.roles:type_name -> threadkeep.v1.Role
+	8,  // 2: threadkeep.v1.EventFilter.from_time:type_name -> google.protobuf.Timestamp
+	8,  // 3: threadkeep.v1.EventFilter.to_time:type_name -> google.protobuf.Timestamp
+	9,  // 4: threadkeep.v1.EventFilter.roles:type_name -> threadkeep.v1.Role
 	4,  // 5: threadkeep.v1.EventFilter.author_filters:type_name -> threadkeep.v1.AuthorFilter
 	0,  // 6: threadkeep.v1.EventFilter.view:type_name -> threadkeep.v1.LogView
 	1,  // 7: threadkeep.v1.EventFilter.keyword_match:type_name -> threadkeep.v1.KeywordMatch
 	2,  // 8: threadkeep.v1.EventFilter.branch_match:type_name -> threadkeep.v1.BranchMatch
-	5,  // 9: threadkeep.v1.EventFilter.page:type_name -> threadkeep.v1.NumberedPage
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	7,  // 9: threadkeep.v1.EventFilter.metadata:type_name -> threadkeep.v1.EventFilter.MetadataEntry
+	5,  // 10: threadkeep.v1.EventFilter.page:type_name -> threadkeep.v1.NumberedPage
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_filter_proto_init() }
@@ -725,7 +774,7 @@ func file_threadkeep_v1_filter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_filter_proto_rawDesc), len(file_threadkeep_v1_filter_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -459,7 +459,8 @@ class ListEventsResponse(google.protobuf.message.Message):
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
         """Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-        to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+        to the rest, including the rest of a last_n or a numbered page. With conditions that
+        are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
         ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
         """
 

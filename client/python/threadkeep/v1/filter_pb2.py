@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from threadkeep.v1 import message_pb2 as threadkeep_dot_v1_dot_message__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1athreadkeep/v1/filter.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/message.proto\"\'\n\tAuthorSet\x12\x0b\n\x03ids\x18\x01 \x03(\t\x12\r\n\x05roles\x18\x02 \x03(\t\"p\n\x0c\x41uthorFilter\x12+\n\x07include\x18\x01 \x01(\x0b\x32\x18.threadkeep.v1.AuthorSetH\x00\x12+\n\x07\x65xclude\x18\x02 \x01(\x0b\x32\x18.threadkeep.v1.AuthorSetH\x00\x42\x06\n\x04kind\"/\n\x0cNumberedPage\x12\x0c\n\x04page\x18\x01 \x01(\x05\x12\x11\n\tpage_size\x18\x02 \x01(\x05\"\xca\x04\n\x0b\x45ventFilter\x12-\n\tfrom_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07to_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\tafter_seq\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x17\n\nbefore_seq\x18\x04 \x01(\x03H\x02\x88\x01\x01\x12\"\n\x05roles\x18\x05 \x03(\x0e\x32\x13.threadkeep.v1.Role\x12\x33\n\x0e\x61uthor_filters\x18\x06 \x03(\x0b\x32\x1b.threadkeep.v1.AuthorFilter\x12\x19\n\x11\x65xclude_synthetic\x18\x07 \x01(\x08\x12$\n\x04view\x18\x08 \x01(\x0e\x32\x16.threadkeep.v1.LogView\x12\x0f\n\x07keyword\x18\t \x01(\t\x12\x10\n\x08keywords\x18\n \x03(\t\x12\x32\n\rkeyword_match\x18\x0b \x01(\x0e\x32\x1b.threadkeep.v1.KeywordMatch\x12\x0e\n\x06\x62ranch\x18\x0c \x01(\t\x12\x30\n\x0c\x62ranch_match\x18\x0f \x01(\x0e\x32\x1a.threadkeep.v1.BranchMatch\x12\x10\n\x06last_n\x18\r \x01(\x05H\x00\x12+\n\x04page\x18\x0e \x01(\x0b\x32\x1b.threadkeep.v1.NumberedPageH\x00\x12\x16\n\x0c\x65xact_last_n\x18\x10 \x01(\x05H\x00\x42\x07\n\x05limitB\x0c\n\n_after_seqB\r\n\x0b_before_seq*N\n\x07LogView\x12\x18\n\x14LOG_VIEW_UNSPECIFIED\x10\x00\x12\x13\n\x0fLOG_VIEW_ACTIVE\x10\x01\x12\x14\n\x10LOG_VIEW_HISTORY\x10\x02*[\n\x0cKeywordMatch\x12\x1d\n\x19KEYWORD_MATCH_UNSPECIFIED\x10\x00\x12\x15\n\x11KEYWORD_MATCH_ANY\x10\x01\x12\x15\n\x11KEYWORD_MATCH_ALL\x10\x02*]\n\x0b\x42ranchMatch\x12\x1c\n\x18\x42RANCH_MATCH_UNSPECIFIED\x10\x00\x12\x18\n\x14\x42RANCH_MATCH_VISIBLE\x10\x01\x12\x16\n\x12\x42RANCH_MATCH_EXACT\x10\x02\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1athreadkeep/v1/filter.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/message.proto\"\'\n\tAuthorSet\x12\x0b\n\x03ids\x18\x01 \x03(\t\x12\r\n\x05roles\x18\x02 \x03(\t\"p\n\x0c\x41uthorFilter\x12+\n\x07include\x18\x01 \x01(\x0b\x32\x18.threadkeep.v1.AuthorSetH\x00\x12+\n\x07\x65xclude\x18\x02 \x01(\x0b\x32\x18.threadkeep.v1.AuthorSetH\x00\x42\x06\n\x04kind\"/\n\x0cNumberedPage\x12\x0c\n\x04page\x18\x01 \x01(\x05\x12\x11\n\tpage_size\x18\x02 \x01(\x05\"\xf8\x05\n\x0b\x45ventFilter\x12-\n\tfrom_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07to_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\tafter_seq\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x17\n\nbefore_seq\x18\x04 \x01(\x03H\x02\x88\x01\x01\x12\"\n\x05roles\x18\x05 \x03(\x0e\x32\x13.threadkeep.v1.Role\x12\x33\n\x0e\x61uthor_filters\x18\x06 \x03(\x0b\x32\x1b.threadkeep.v1.AuthorFilter\x12\x19\n\x11\x65xclude_synthetic\x18\x07 \x01(\x08\x12$\n\x04view\x18\x08 \x01(\x0e\x32\x16.threadkeep.v1.LogView\x12\x0f\n\x07keyword\x18\t \x01(\t\x12\x10\n\x08keywords\x18\n \x03(\t\x12\x32\n\rkeyword_match\x18\x0b \x01(\x0e\x32\x1b.threadkeep.v1.KeywordMatch\x12\x0e\n\x06\x62ranch\x18\x0c \x01(\t\x12\x30\n\x0c\x62ranch_match\x18\x0f \x01(\x0e\x32\x1a.threadkeep.v1.BranchMatch\x12\x16\n\x0einvocation_ids\x18\x11 \x03(\t\x12\x16\n\x0enative_formats\x18\x12 \x03(\t\x12:\n\x08metadata\x18\x13 \x03(\x0b\x32(.threadkeep.v1.EventFilter.MetadataEntry\x12\x0f\n\x07pattern\x18\x14 \x01(\t\x12\x10\n\x06last_n\x18\r \x01(\x05H\x00\x12+\n\x04page\x18\x0e \x01(\x0b\x32\x1b.threadkeep.v1.NumberedPageH\x00\x12\x16\n\x0c\x65xact_last_n\x18\x10 \x01(\x05H\x00\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05limitB\x0c\n\n_after_seqB\r\n\x0b_before_seq*N\n\x07LogView\x12\x18\n\x14LOG_VIEW_UNSPECIFIED\x10\x00\x12\x13\n\x0fLOG_VIEW_ACTIVE\x10\x01\x12\x14\n\x10LOG_VIEW_HISTORY\x10\x02*[\n\x0cKeywordMatch\x12\x1d\n\x19KEYWORD_MATCH_UNSPECIFIED\x10\x00\x12\x15\n\x11KEYWORD_MATCH_ANY\x10\x01\x12\x15\n\x11KEYWORD_MATCH_ALL\x10\x02*]\n\x0b\x42ranchMatch\x12\x1c\n\x18\x42RANCH_MATCH_UNSPECIFIED\x10\x00\x12\x18\n\x14\x42RANCH_MATCH_VISIBLE\x10\x01\x12\x16\n\x12\x42RANCH_MATCH_EXACT\x10\x02\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,12 +34,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'threadkeep.v1.filter_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
-  _globals['_LOGVIEW']._serialized_start=900
-  _globals['_LOGVIEW']._serialized_end=978
-  _globals['_KEYWORDMATCH']._serialized_start=980
-  _globals['_KEYWORDMATCH']._serialized_end=1071
-  _globals['_BRANCHMATCH']._serialized_start=1073
-  _globals['_BRANCHMATCH']._serialized_end=1166
+  _globals['_EVENTFILTER_METADATAENTRY']._loaded_options = None
+  _globals['_EVENTFILTER_METADATAENTRY']._serialized_options = b'8\001'
+  _globals['_LOGVIEW']._serialized_start=1074
+  _globals['_LOGVIEW']._serialized_end=1152
+  _globals['_KEYWORDMATCH']._serialized_start=1154
+  _globals['_KEYWORDMATCH']._serialized_end=1245
+  _globals['_BRANCHMATCH']._serialized_start=1247
+  _globals['_BRANCHMATCH']._serialized_end=1340
   _globals['_AUTHORSET']._serialized_start=107
   _globals['_AUTHORSET']._serialized_end=146
   _globals['_AUTHORFILTER']._serialized_start=148
@@ -47,5 +49,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_NUMBEREDPAGE']._serialized_start=262
   _globals['_NUMBEREDPAGE']._serialized_end=309
   _globals['_EVENTFILTER']._serialized_start=312
-  _globals['_EVENTFILTER']._serialized_end=898
+  _globals['_EVENTFILTER']._serialized_end=1072
+  _globals['_EVENTFILTER_METADATAENTRY']._serialized_start=987
+  _globals['_EVENTFILTER_METADATAENTRY']._serialized_end=1034
 # @@protoc_insertion_point(module_scope)

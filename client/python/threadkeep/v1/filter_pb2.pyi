@@ -180,10 +180,27 @@ global___NumberedPage = NumberedPage
 class EventFilter(google.protobuf.message.Message):
     """Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
     then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
-    match literal substrings after Unicode case folding.
+    match literal substrings after Unicode case folding. Conditions on text, invocation, metadata and native format are evaluated on
+    the events that the other conditions leave; where these are many, a page may end early (see ListEventsResponse.events).
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class MetadataEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
     FROM_TIME_FIELD_NUMBER: builtins.int
     TO_TIME_FIELD_NUMBER: builtins.int
@@ -198,6 +215,10 @@ class EventFilter(google.protobuf.message.Message):
     KEYWORD_MATCH_FIELD_NUMBER: builtins.int
     BRANCH_FIELD_NUMBER: builtins.int
     BRANCH_MATCH_FIELD_NUMBER: builtins.int
+    INVOCATION_IDS_FIELD_NUMBER: builtins.int
+    NATIVE_FORMATS_FIELD_NUMBER: builtins.int
+    METADATA_FIELD_NUMBER: builtins.int
+    PATTERN_FIELD_NUMBER: builtins.int
     LAST_N_FIELD_NUMBER: builtins.int
     PAGE_FIELD_NUMBER: builtins.int
     EXACT_LAST_N_FIELD_NUMBER: builtins.int
@@ -217,9 +238,14 @@ class EventFilter(google.protobuf.message.Message):
     """Branch of the events; see branch_match."""
     branch_match: global___BranchMatch.ValueType
     """The branches that the branch selects. Default: those that an agent on it sees."""
+    pattern: builtins.str
+    """Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+    lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+    characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+    """
     last_n: builtins.int
-    """Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-    turn that it would otherwise split, among the matches.
+    """Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+    among the matches; not if the filter has a condition on text, invocation, metadata or native format.
     """
     exact_last_n: builtins.int
     """Number of newest matches, at least 1. Never extended: a turn may be split."""
@@ -246,6 +272,20 @@ class EventFilter(google.protobuf.message.Message):
         """
 
     @property
+    def invocation_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64."""
+
+    @property
+    def native_formats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16."""
+
+    @property
+    def metadata(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+        true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+        """
+
+    @property
     def page(self) -> global___NumberedPage:
         """One numbered page."""
 
@@ -265,12 +305,16 @@ class EventFilter(google.protobuf.message.Message):
         keyword_match: global___KeywordMatch.ValueType = ...,
         branch: builtins.str = ...,
         branch_match: global___BranchMatch.ValueType = ...,
+        invocation_ids: collections.abc.Iterable[builtins.str] | None = ...,
+        native_formats: collections.abc.Iterable[builtins.str] | None = ...,
+        metadata: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        pattern: builtins.str = ...,
         last_n: builtins.int = ...,
         page: global___NumberedPage | None = ...,
         exact_last_n: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "before_seq", b"before_seq", "exact_last_n", b"exact_last_n", "from_time", b"from_time", "last_n", b"last_n", "limit", b"limit", "page", b"page", "to_time", b"to_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "author_filters", b"author_filters", "before_seq", b"before_seq", "branch", b"branch", "branch_match", b"branch_match", "exact_last_n", b"exact_last_n", "exclude_synthetic", b"exclude_synthetic", "from_time", b"from_time", "keyword", b"keyword", "keyword_match", b"keyword_match", "keywords", b"keywords", "last_n", b"last_n", "limit", b"limit", "page", b"page", "roles", b"roles", "to_time", b"to_time", "view", b"view"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "after_seq", b"after_seq", "author_filters", b"author_filters", "before_seq", b"before_seq", "branch", b"branch", "branch_match", b"branch_match", "exact_last_n", b"exact_last_n", "exclude_synthetic", b"exclude_synthetic", "from_time", b"from_time", "invocation_ids", b"invocation_ids", "keyword", b"keyword", "keyword_match", b"keyword_match", "keywords", b"keywords", "last_n", b"last_n", "limit", b"limit", "metadata", b"metadata", "native_formats", b"native_formats", "page", b"page", "pattern", b"pattern", "roles", b"roles", "to_time", b"to_time", "view", b"view"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after_seq", b"_after_seq"]) -> typing.Literal["after_seq"] | None: ...
     @typing.overload

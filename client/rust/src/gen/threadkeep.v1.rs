@@ -1306,7 +1306,8 @@ pub struct NumberedPage {
 }
 /// Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
 /// then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
-/// match literal substrings after Unicode case folding.
+/// match literal substrings after Unicode case folding. Conditions on text, invocation, metadata and native format are evaluated on
+/// the events that the other conditions leave; where these are many, a page may end early (see ListEventsResponse.events).
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct EventFilter {
     /// Earliest time, inclusive. The time of an event is its event_time or, if absent, its record_time.
@@ -1349,6 +1350,24 @@ pub struct EventFilter {
     /// The branches that the branch selects. Default: those that an agent on it sees.
     #[prost(enumeration = "BranchMatch", tag = "15")]
     pub branch_match: i32,
+    /// Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+    #[prost(string, repeated, tag = "17")]
+    pub invocation_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+    #[prost(string, repeated, tag = "18")]
+    pub native_formats: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+    /// true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+    #[prost(map = "string, string", tag = "19")]
+    pub metadata: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+    /// lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+    /// characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+    #[prost(string, tag = "20")]
+    pub pattern: ::prost::alloc::string::String,
     /// At most one limit on the matches.
     #[prost(oneof = "event_filter::Limit", tags = "13, 14, 16")]
     pub limit: ::core::option::Option<event_filter::Limit>,
@@ -1358,8 +1377,8 @@ pub mod event_filter {
     /// At most one limit on the matches.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Limit {
-        /// Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-        /// turn that it would otherwise split, among the matches.
+        /// Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+        /// among the matches; not if the filter has a condition on text, invocation, metadata or native format.
         #[prost(int32, tag = "13")]
         LastN(i32),
         /// One numbered page.
@@ -3628,7 +3647,8 @@ pub struct ListEventsRequest {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListEventsResponse {
     /// Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-    /// to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+    /// to the rest, including the rest of a last_n or a numbered page. With conditions that
+    /// are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
     /// ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
     #[prost(message, repeated, tag = "1")]
     pub events: ::prost::alloc::vec::Vec<SessionEvent>,

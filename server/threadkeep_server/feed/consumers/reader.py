@@ -55,7 +55,7 @@ class Reader:
 
     async def replays(self, parked: Sequence[Parked]) -> list[tuple[Parked, Sequence[FeedEvent] | None]]:
         """Returns parked changes with their selected events; None for a change without a matching event."""
-        read = await self._store.change_events([each.change for each in parked], with_text=bool(self._wanted.terms))
+        read = await self._store.change_events([each.change for each in parked], with_text=self._wanted.reads_body)
         replays: list[tuple[Parked, Sequence[FeedEvent] | None]] = []
         for each, events in zip(parked, read, strict=True):
             found = select(events, self._wanted)
@@ -90,6 +90,6 @@ class Reader:
         """Returns the matching changes with their selected events."""
         if not changes:
             return ()
-        events = await self._store.change_events(changes, with_text=bool(self._wanted.terms))
+        events = await self._store.change_events(changes, with_text=self._wanted.reads_body)
         pairs = ((change, select(each, self._wanted)) for change, each in zip(changes, events, strict=True))
         return [(change, each) for change, each in pairs if each or not change.adds_only]

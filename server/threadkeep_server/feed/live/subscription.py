@@ -98,7 +98,7 @@ class Subscription:
 
     def _read_log(self, upto: Position | None) -> None:
         channel = self._channel
-        with_text = bool(channel.wanted.terms)
+        with_text = channel.wanted.reads_body
         self._catch_up = CatchUp(self._store, channel.scope, self._position, upto=upto, with_text=with_text)
 
     async def _from_log(self, catch_up: CatchUp) -> Sequence[bytes]:

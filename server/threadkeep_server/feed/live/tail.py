@@ -214,7 +214,7 @@ class Tail:
         """Publishes one frame on each channel that has a change."""
         if not routed:
             return
-        with_text = any(channel.wanted.terms for _, channels in routed for channel in channels)
+        with_text = any(channel.wanted.reads_body for _, channels in routed for channel in channels)
         events = await self._store.change_events([change for change, _ in routed], with_text=with_text)
         concerned: dict[Channel, list[int]] = {}
         for index, (_, channels) in enumerate(routed):

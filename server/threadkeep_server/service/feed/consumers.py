@@ -215,7 +215,7 @@ class ConsumerService:
             if page and size > max_bytes:
                 break
             page.append(each)
-        read = await self._store.change_events([each.change for each in page], with_text=bool(wanted.terms))
+        read = await self._store.change_events([each.change for each in page], with_text=wanted.reads_body)
         selected = [(each, select(events, wanted)) for each, events in zip(page, read, strict=True)]
         return ParkedPage(selected, page[-1].parked_id if len(page) < len(found) else None)
 

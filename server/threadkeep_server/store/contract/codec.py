@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from ...domain.model import EventDraft
+from ...domain.model import BodyFacts, EventDraft
 from ...domain.search import Texts, Words
 
 
@@ -32,6 +32,10 @@ class Codec(Protocol):
 
     def text(self, body: bytes) -> str:
         """Returns the message text of sealed bytes: text parts joined by a line feed. Not folded."""
+        ...
+
+    def facts(self, body: bytes) -> BodyFacts:
+        """Returns what filters compare of sealed bytes."""
         ...
 
     def texts(self, body: bytes) -> Texts:

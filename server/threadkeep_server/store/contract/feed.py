@@ -37,8 +37,8 @@ class FeedStore(Protocol):
         ...
 
     async def change_events(self, changes: Sequence[Change], *, with_text: bool) -> Sequence[Sequence[FeedEvent]]:
-        """Returns, for each change, the events that it added, by seq; none for kinds other than APPENDED and COMPACTED, or if
-        the session was deleted."""
+        """Returns, for each change, the events that it added, by seq, with their BodyFacts if `with_text`; none for kinds
+        other than APPENDED and COMPACTED, or if the session was deleted."""
         ...
 
     async def feed_head(self) -> Position:

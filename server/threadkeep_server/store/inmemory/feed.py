@@ -112,5 +112,8 @@ def _feed_event(entry: Entry, with_text: bool) -> FeedEvent:
         synthetic=entry.synthetic,
         archived=entry.archived,
         text=entry.text if with_text else "",
+        invocation_id=entry.invocation_id if with_text else "",
+        native_format=entry.native_format if with_text else "",
+        metadata_json=entry.metadata_json if with_text else "",
         body=entry.sealed,
     )

@@ -155,7 +155,7 @@ class InMemoryLogs:
                 author_role=draft.author_role,
                 branch=draft.branch,
                 synthetic=draft.synthetic,
-                text=self._codec.text(sealed),
+                **self._codec.facts(sealed)._asdict(),
                 event_id=draft.event_id,
                 position=seq * POSITION_STEP if position is None else position,
                 tokens=draft.token_estimate,

@@ -33,6 +33,8 @@ def followed_filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
     """Returns the filter of a subscription, which must not have a window. Raises InvalidField."""
     if window := wanted.WhichOneof("limit"):
         raise InvalidField(f"filter.{window}", "is not for subscriptions, which have no window")
+    if wanted.pattern:  # all subscriptions of a server are served by one loop
+        raise InvalidField("filter.pattern", "is not for subscriptions: match in the client")
     converted = filter_of(wanted)
     if wanted.ByteSize() > MAX_FILTER_BYTES:
         raise InvalidField(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from threadkeep.v1 import memory_pb2
 from threadkeep.v1 import memory_service_pb2 as pb
@@ -18,7 +18,6 @@ from .events import check_nesting
 from .search import highlights_to, mode_of, recency_of
 from .sessions import role_of, set_time, time_of
 
-MOST_CONDITIONS = 16
 _MOST_FILTER_VALUES = 1000
 
 # --- requests
@@ -94,7 +93,7 @@ def memory_filter_of(wanted: memory_pb2.MemoryFilter) -> MemoryFilter:
         authors=frozenset(_names("filter.authors", wanted.authors)),
         from_time=time_of("filter.from_time", wanted.from_time) if wanted.HasField("from_time") else None,
         to_time=time_of("filter.to_time", wanted.to_time) if wanted.HasField("to_time") else None,
-        metadata=_conditions(wanted.metadata),
+        metadata=dict(validation.metadata("filter.metadata", wanted.metadata)),
     )
 
 
@@ -102,17 +101,6 @@ def _names(field: str, values: Sequence[str]) -> list[str]:
     if len(values) > _MOST_FILTER_VALUES:
         raise InvalidField(field, f"must have at most {_MOST_FILTER_VALUES:,} entries")
     return [validation.identifier(f"{field}[{index}]", value) for index, value in enumerate(values)]
-
-
-def _conditions(metadata: Mapping[str, str]) -> dict[str, str]:
-    if len(metadata) > MOST_CONDITIONS:
-        raise InvalidField("filter.metadata", f"must have at most {MOST_CONDITIONS} entries")
-    for key, value in metadata.items():
-        validation.identifier("filter.metadata key", key, required=True)
-        field = f"filter.metadata[{key!r}]"
-        if "\0" in validation.term(field, value):
-            raise InvalidField(field, "must not contain U+0000")
-    return dict(metadata)
 
 
 def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:

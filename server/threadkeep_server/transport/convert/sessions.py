@@ -15,6 +15,7 @@ from ...domain.errors import InvalidField
 from ...domain.filters import Authors, AuthorStep, EventFilter
 from ...domain.model import ROLES, SECOND_NS, Counters, Role, Session, SessionRef, Usage
 from ...domain.session_updates import etag_of
+from ...search import patterns
 from ...service.sessions import Expiry, SessionDraft, SessionPatch
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
@@ -154,7 +155,11 @@ def filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
     """Returns the validated filter. Raises InvalidField with `filter.<field>`. Cached: agents repeat the same filters."""
     validation.count("filter.roles", wanted.roles, validation.MAX_CHOICES)
     validation.count("filter.keywords", wanted.keywords, validation.MAX_TERMS)
+    validation.count("filter.invocation_ids", wanted.invocation_ids, validation.MAX_INVOCATIONS)
+    validation.count("filter.native_formats", wanted.native_formats, validation.MAX_CHOICES)
     check_author_filters("filter.author_filters", wanted.author_filters)
+    if wanted.pattern:  # not kept here with all that it computes: see search.patterns
+        return _filter_of(wanted)
     raw = wanted.SerializeToString(deterministic=True)
     return _cached_filter(raw) if len(raw) <= _MAX_CACHED_BYTES else _filter_of(wanted)
 
@@ -179,11 +184,19 @@ def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
         match_all=_match_all(wanted.keyword_match),
         branch=validation.branch("filter.branch", wanted.branch),
         exact_branch=_exact_branch(wanted.branch_match),
+        invocation_ids=frozenset(_names("filter.invocation_ids", wanted.invocation_ids)),
+        native_formats=frozenset(_names("filter.native_formats", wanted.native_formats)),
+        metadata=tuple(sorted(validation.metadata("filter.metadata", wanted.metadata).items())),
+        pattern=patterns.compiled("filter.pattern", wanted.pattern) if wanted.pattern else None,
         last_n=wanted.last_n if window == "last_n" else None,
         exact_last_n=wanted.exact_last_n if window == "exact_last_n" else None,
         page=wanted.page.page if window == "page" else None,
         page_size=wanted.page.page_size if window == "page" else None,
     )
+
+
+def _names(field: str, values: Sequence[str]) -> list[str]:
+    return [validation.identifier(f"{field}[{i}]", value, required=True) for i, value in enumerate(values)]
 
 
 def role_of(field: str, value: int) -> Role:

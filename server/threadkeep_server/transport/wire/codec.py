@@ -9,7 +9,7 @@ from __future__ import annotations
 from threadkeep.v1 import event_pb2, message_pb2
 
 from ...domain.feed import FeedEvent
-from ...domain.model import SECOND_NS, EventDraft, StoredEvent
+from ...domain.model import SECOND_NS, BodyFacts, EventDraft, StoredEvent
 from ...domain.search import Texts, Words
 from ...search.analysis.analyzer import ANALYZER_VERSION
 from ...search.analysis.terms import words_of
@@ -38,6 +38,10 @@ class EventCodec:
 
     def text(self, body: bytes) -> str:
         return message_text(event_pb2.SessionEvent.FromString(body).message)
+
+    def facts(self, body: bytes) -> BodyFacts:
+        event = event_pb2.SessionEvent.FromString(body)
+        return BodyFacts(message_text(event.message), event.invocation_id, event.native.format, event.metadata_json)
 
     def texts(self, body: bytes) -> Texts:
         return message_texts(event_pb2.SessionEvent.FromString(body).message)

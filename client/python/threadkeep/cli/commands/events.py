@@ -20,7 +20,7 @@ from ...v1 import event_pb2
 from ...v1.event_service_pb2 import AppendEventsResponse
 from ...v1.filter_pb2 import EventFilter
 from ...v1.message_pb2 import Part
-from ..options import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
+from ..options import Address, App, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
 from ..render.output import (
     Listing,
     as_json,
@@ -64,6 +64,12 @@ def list_events(
     author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
     exact_branch: Annotated[bool, typer.Option("--exact-branch", help="Only this branch; without --branch, the root.")] = False,
+    invocation: Annotated[list[str] | None, typer.Option(help="Only this invocation id; may be repeated.")] = None,
+    metadata: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only with this metadata; may be repeated.")
+    ] = None,
+    native_format: Annotated[list[str] | None, typer.Option(help="Only this native format; may be repeated.")] = None,
+    pattern: Annotated[str, typer.Option(help="Only texts that this regular expression (RE2) matches.")] = "",
     after_seq: Annotated[int | None, typer.Option(help="Only events with a greater seq.")] = None,
     before_seq: Annotated[int | None, typer.Option(help="Only events with a lesser seq.")] = None,
     from_time: Annotated[datetime | None, typer.Option(help="Only events at or after this time.")] = None,
@@ -88,6 +94,10 @@ def list_events(
         match="all",
         branch=branch,
         branch_match="exact" if exact_branch else "visible",
+        invocation_ids=invocation or (),
+        native_formats=native_format or (),
+        metadata=pairs(metadata or [], "--metadata"),
+        pattern=pattern,
         last_n=last_n,
         exact_last_n=exact_last_n,
     )

@@ -16,6 +16,7 @@ class StoredCodec:
         self.vault = vault
         self.words_version = plain.words_version
         self.text = plain.text
+        self.facts = plain.facts
         self.texts = plain.texts
         self.words = plain.words
         self.memory_words = plain.memory_words

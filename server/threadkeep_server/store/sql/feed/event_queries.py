@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, FromClause, Select
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.feed import Change, ChangeKind, FeedEvent
-from ....domain.model import POSITION_STEP, ROLES
+from ....domain.model import NO_FACTS, POSITION_STEP, ROLES
 from ..log.scan import Scanner
 from ..log.slices.archivings import is_archived
 from ..log.slices.removals import is_there
@@ -79,10 +79,9 @@ def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_t
         rows = _rows(scanner, kind, spans[start : start + _MOST_SPANS])
         for span, seq, time, role, author, author_role, branch, synthetic, archived, body in rows:
             body = scanner.codec.decrypt(body)
-            text = scanner.codec.text(body) if with_text else ""
-            found[span].append(
-                FeedEvent(seq, time, ROLES[role], author, author_role, branch, bool(synthetic), bool(archived), text, body)
-            )
+            facts = scanner.codec.facts(body) if with_text else NO_FACTS
+            known = (seq, time, ROLES[role], author, author_role, branch, bool(synthetic), bool(archived))
+            found[span].append(FeedEvent(*known, *facts, body))
     for added in found:
         added.sort(key=attrgetter("seq"))
     return found

@@ -42,7 +42,7 @@ def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuer
         return EventPage([])
     wanted = query.filter
     # A window has no place at which it could continue before it is known.
-    budget = ScanBudget(limits) if wanted.terms and (query.cursor is not None or not wanted.has_window) else None
+    budget = ScanBudget(limits) if wanted.reads_body and (query.cursor is not None or not wanted.has_window) else None
     page = SessionLog(scanner, session.id, wanted, budget).page(query)
     return EventPage(page.events, page.cursor, session.log_version, session.last_seq)
 
@@ -57,7 +57,7 @@ def most_rows(query: EventQuery) -> int:
 
 
 class SessionLog:
-    """One session's log under one filter. `budget`: for decoding events that are not indexed, where the filter has terms; a
+    """One session's log under one filter. `budget`: for decoding events, where the filter has conditions on bodies; a
     page that uses it up ends early."""
 
     def __init__(self, scanner: Scanner, session: int, wanted: EventFilter, budget: ScanBudget | None = None) -> None:
@@ -101,17 +101,17 @@ class SessionLog:
         if count <= query.limit:
             rows = self._rows(True, count)
             return self._window(query, rows if query.descending else rows[::-1])
-        newest, first = self._ends_by_text(count) if self._wanted.terms else self._ends(count)
+        newest, first = self._ends_by_body(count) if self._wanted.reads_body else self._ends(count)
         return EventPage([]) if newest is None else self._between(query, first or _LOWEST, newest)
 
-    def _ends_by_text(self, count: int) -> tuple[int | None, int | None]:
+    def _ends_by_body(self, count: int) -> tuple[int | None, int | None]:
         """Returns the places of the newest and of the count-th newest match; `count` is at least 2."""
         found = self._matching(True)
         newest, first = next(found, None), next(islice(found, count - 2, None), None)
         return None if newest is None else newest.position, None if first is None else first.position
 
     def _ends(self, count: int) -> tuple[int | None, int | None]:
-        """As _ends_by_text, of events that have no text conditions."""
+        """As _ends_by_body, without conditions on bodies."""
         newest, first = (self._run("place", self._place_statement, {"skip": skip}) for skip in (0, count - 1))
         return newest[0].position if newest else None, first[0].position if first else None
 
@@ -122,7 +122,7 @@ class SessionLog:
     def _numbered(self, query: EventQuery, size: int) -> EventPage:
         offset = self._wanted.offset
         rows: Sequence[Row[Any]]
-        if self._wanted.terms:
+        if self._wanted.reads_body:
             rows = list(islice(self._matching(False), offset, offset + size))
         else:
             rows = self._run("numbered", self._numbered_statement, {"skip": offset, "limit": size})
@@ -149,7 +149,7 @@ class SessionLog:
 
     def _rows(self, descending: bool, limit: int, bounds: dict[str, int] | None = None) -> Sequence[Row[Any]]:
         bounds = bounds or {"low": _LOWEST, "high": _HIGHEST}
-        if self._wanted.terms:
+        if self._wanted.reads_body:
             return list(islice(self._matching(descending, bounds), limit))
         name = "descending" if descending else "ascending"
         return self._run(name, lambda: self._range_statement(descending).limit(_parameter("limit")), {"limit": limit, **bounds})

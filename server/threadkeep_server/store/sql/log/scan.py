@@ -16,7 +16,6 @@ from sqlalchemy.sql import ColumnElement, Select
 
 from ....domain.filters import EventFilter
 from ....domain.model import POSITION_STEP, StoredEvent
-from ....domain.text import fold
 from ..encryption.codec import StoredCodec
 from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE, Record, Statements
@@ -57,8 +56,8 @@ class Scanner:
         session: int | None = None,
         budget: ScanBudget | None = None,
     ) -> Iterator[Row[Any]]:
-        """Returns the rows of `query` whose text matches, in its order. `session`: the session, if rows do not contain it.
-        `budget`: for decoding events without derived text; without one there is no limit."""
+        """Returns the rows of `query` whose body matches, in its order. `session`: the session, if rows do not contain it.
+        `budget`: for decoding events, because they have no derived text or it is not enough; without one there is no limit."""
         texts = event_text.c
         joined = query.add_columns(texts.id.is_not(None).label("indexed")).outerjoin(event_text, texts.id == _e.id)
         holds = self.text_conditions(wanted)
@@ -66,11 +65,12 @@ class Scanner:
         # Without loading all rows.
         joined = joined.execution_options(yield_per=ROWS_AT_ONCE)
         rows = self.connection.execute(joined, {**params, **holds.values})
-        for some in affordable(rows, budget or ScanBudget(UNLIMITED), lambda row: 0 if row.indexed else row.size):
-            unread = [row for row in some if not row.indexed]
+        enough = not wanted.decodes
+        for some in affordable(rows, budget or ScanBudget(UNLIMITED), lambda row: 0 if enough and row.indexed else row.size):
+            unread = [row for row in some if not (enough and row.indexed)]
             stored = (self.stored(row, row.session if session is None else session) for row in unread)
             held = self.holding([None if event is None else event.body for event in stored], wanted)
-            yield from (row for row in some if row.indexed or next(held))
+            yield from (row for row in some if (enough and row.indexed) or next(held))
 
     def text_conditions(self, wanted: EventFilter) -> Conditions:
         """EventFilter.holds over the derived text."""
@@ -82,17 +82,17 @@ class Scanner:
         return text_conditions(wanted, "term", has)
 
     def holding(self, bodies: Sequence[bytes | None], wanted: EventFilter) -> Iterator[bool]:
-        """Returns `holds` of each body, False for None; in a thread if they are long."""
+        """Returns `holds` of each body, False for None; in a thread if that may take long."""
 
         def work() -> list[bool]:
             return [body is not None and self.holds(body, wanted) for body in bodies]
 
         size = sum(len(body) for body in bodies if body is not None)
-        return iter(work() if size <= SMALL_BODY else self.engine.run_in_thread(work))
+        return iter(work() if size <= SMALL_BODY and wanted.pattern is None else self.engine.run_in_thread(work))
 
     def holds(self, body: bytes, wanted: EventFilter) -> bool:
-        """Whether the text of an event satisfies the text conditions, if there are any."""
-        return not wanted.terms or wanted.holds(fold(self.codec.text(body)))
+        """Whether the body of an event satisfies the conditions on it, if there are any."""
+        return not wanted.reads_body or wanted.holds_body(self.codec.facts(body))
 
     def stored(self, row: Row[Any] | Record, session: int) -> StoredEvent | None:
         """Returns the event; None if it was too large for the row and has been deleted since."""

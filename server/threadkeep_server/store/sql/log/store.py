@@ -176,7 +176,7 @@ class SqlSessions:
 
 
 class SqlEvents:
-    """EventStore on a database. `limits`: what one list with terms reads of events that are not indexed."""
+    """EventStore on a database. `limits`: what one list with conditions on bodies decodes."""
 
     def __init__(self, units: UnitRunner, writes: GroupedWrites, commits: CommitNotifier, limits: ScanLimits) -> None:
         self._units = units
@@ -188,7 +188,7 @@ class SqlEvents:
         return await self._units.of(tenant).scan(lambda scanner: list_queries.get_event(scanner, tenant, ref, event_id))
 
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
-        streams = bool(query.filter.terms)
+        streams = query.filter.reads_body
         short = not streams and list_queries.most_rows(query) <= FEW_ROWS
         unit = partial(list_queries.list_events, tenant=tenant, ref=ref, query=query, limits=self._limits)
         return await self._units.of(tenant).scan(unit, snapshot=streams, short=short)

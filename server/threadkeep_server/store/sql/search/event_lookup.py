@@ -42,7 +42,7 @@ def events_by_key(
 
 def of_one_moment(wanted: EventFilter, neighbors: int) -> bool:
     """Returns whether reading events by their keys needs no snapshot: one statement reads everything."""
-    return not neighbors and not wanted.terms
+    return not neighbors and not wanted.reads_body
 
 
 def neighbor_keys(scanner: Scanner, keys: Sequence[int], wanted: EventFilter) -> Sequence[int]:
@@ -86,7 +86,7 @@ def _events(scanner: Scanner, place: Place, keys: Sequence[int], wanted: EventFi
         query = sa.select(*columns).select_from(sa.join(events, sessions, sessions.c.id == _e.session))
         return query.where(scanner.engine.sql.in_list(_e.id, "keys"), *holding.where)
 
-    if wanted.terms:
+    if wanted.reads_body:
         return scanner.matching(build(), wanted, values)
     prepared = scanner.statements.get(("found", holding.shape), scanner.connection, build)
     return iter(prepared.run(scanner.connection, values))

@@ -28,6 +28,8 @@ from .event_lookup import stored_events
 from .scopes import owned
 from .text_index import TextIndex, scope_of
 
+# The columns of an event without its body, and its key.
+_LISTED = (*EVENT_COLUMNS[:-1], sa.null().label("body"), events.c.id)
 _ORDER = (events.c.time, events.c.session, events.c.position)
 
 
@@ -111,6 +113,9 @@ class _Search:
         if not connection.in_transaction():
             connection.begin()  # prepared statements do not begin one, and a result must be of one snapshot
         behind = unindexed.parts(self._scanner)
+        if self._wanted.decodes:
+            listed = (*map(self._listed, behind), self._listed_in(self._index))
+            return _taken(self._admitted(heapq.merge(*listed, key=_sort_key)), skip, count)
         conditions, indexed = self._indexed(self._index)
         values = conditions.values
         if not behind:
@@ -127,7 +132,7 @@ class _Search:
 
     def _indexed(self, index: TextIndex) -> tuple[Conditions, Prepared]:
         """Returns the search of indexed events, and its conditions."""
-        texts = index.candidates(self._scope_key, self._wanted) & self._scanner.text_conditions(self._wanted)
+        texts = self._texts(index)
         conditions = self._conditions & texts
 
         def build() -> Select[Any]:
@@ -140,7 +145,10 @@ class _Search:
 
     def _tail(self, parts: Sequence[unindexed.Part]) -> Iterator[Record]:
         """Returns matches in these parts of the unindexed events, as many as the budget admits."""
-        listed = heapq.merge(*map(self._listed, parts), key=_sort_key)
+        return self._admitted(heapq.merge(*map(self._listed, parts), key=_sort_key))
+
+    def _admitted(self, listed: Iterator[Record]) -> Iterator[Record]:
+        """Returns those of these rows whose bodies match, as many as the budget admits."""
         for rows in affordable(listed, self._budget, attrgetter("size")):
             bodies = {key: event.body for key, _, event in stored_events(self._scanner, [row.id for row in rows])}
             held = self._scanner.holding([bodies.get(row.id) for row in rows], self._wanted)
@@ -153,12 +161,25 @@ class _Search:
         shape = ("search tail", part, self._conditions.shape)
 
         def build() -> Select[Any]:
-            *columns, _ = EVENT_COLUMNS
-            query = self._candidates(*columns, sa.null().label("body"), events.c.id)
+            query = self._candidates(*_LISTED)
             return unindexed.within(query, part, self._scanner.engine)
 
         statement = self._scanner.statements.get(shape, self._scanner.connection, build)
         return statement.stream(self._scanner.connection, self._conditions.values)
+
+    def _listed_in(self, index: TextIndex) -> Iterator[Record]:
+        """As _listed, of the indexed events whose text matches."""
+        texts = self._texts(index)
+        shape = ("search listed", self._conditions.shape, texts.shape)
+
+        def build() -> Select[Any]:
+            return self._candidates(*_LISTED).join(event_text, event_text.c.id == events.c.id).where(*texts.where)
+
+        statement = self._scanner.statements.get(shape, self._scanner.connection, build)
+        return statement.stream(self._scanner.connection, (self._conditions & texts).values)
+
+    def _texts(self, index: TextIndex) -> Conditions:
+        return index.candidates(self._scope_key, self._wanted) & self._scanner.text_conditions(self._wanted)
 
     def _candidates(self, *of_event: ColumnElement[Any]) -> Select[Any]:
         own = of_event or EVENT_COLUMNS

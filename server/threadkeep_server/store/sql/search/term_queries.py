@@ -149,7 +149,7 @@ class _Reader:
             query = sa.select(*columns, *_EVENT, _WORDS)
             return query.where(self._scanner.engine.sql.in_list(_e.id, "keys"), *holding.where)
 
-        if self._wanted.terms:
+        if self._wanted.reads_body:
             return self._scanner.matching(build(*EVENT_COLUMNS), self._wanted, values)
         shape = ("candidates", holding.shape)
         prepared = self._scanner.statements.get(shape, self._scanner.connection, lambda: build(_e.position))

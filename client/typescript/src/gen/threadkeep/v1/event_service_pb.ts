@@ -446,7 +446,8 @@ export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE_
 export type ListEventsResponse = Message<"threadkeep.v1.ListEventsResponse"> & {
   /**
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent events = 1;

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/filter.proto.
  */
 export const file_threadkeep_v1_filter: GenFile = /*@__PURE__*/
-  fileDesc("Chp0aHJlYWRrZWVwL3YxL2ZpbHRlci5wcm90bxINdGhyZWFka2VlcC52MSInCglBdXRob3JTZXQSCwoDaWRzGAEgAygJEg0KBXJvbGVzGAIgAygJInAKDEF1dGhvckZpbHRlchIrCgdpbmNsdWRlGAEgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIABIrCgdleGNsdWRlGAIgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIAEIGCgRraW5kIi8KDE51bWJlcmVkUGFnZRIMCgRwYWdlGAEgASgFEhEKCXBhZ2Vfc2l6ZRgCIAEoBSLKBAoLRXZlbnRGaWx0ZXISLQoJZnJvbV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCglhZnRlcl9zZXEYAyABKANIAYgBARIXCgpiZWZvcmVfc2VxGAQgASgDSAKIAQESIgoFcm9sZXMYBSADKA4yEy50aHJlYWRrZWVwLnYxLlJvbGUSMwoOYXV0aG9yX2ZpbHRlcnMYBiADKAsyGy50aHJlYWRrZWVwLnYxLkF1dGhvckZpbHRlchIZChFleGNsdWRlX3N5bnRoZXRpYxgHIAEoCBIkCgR2aWV3GAggASgOMhYudGhyZWFka2VlcC52MS5Mb2dWaWV3Eg8KB2tleXdvcmQYCSABKAkSEAoIa2V5d29yZHMYCiADKAkSMgoNa2V5d29yZF9tYXRjaBgLIAEoDjIbLnRocmVhZGtlZXAudjEuS2V5d29yZE1hdGNoEg4KBmJyYW5jaBgMIAEoCRIwCgxicmFuY2hfbWF0Y2gYDyABKA4yGi50aHJlYWRrZWVwLnYxLkJyYW5jaE1hdGNoEhAKBmxhc3RfbhgNIAEoBUgAEisKBHBhZ2UYDiABKAsyGy50aHJlYWRrZWVwLnYxLk51bWJlcmVkUGFnZUgAEhYKDGV4YWN0X2xhc3RfbhgQIAEoBUgAQgcKBWxpbWl0QgwKCl9hZnRlcl9zZXFCDQoLX2JlZm9yZV9zZXEqTgoHTG9nVmlldxIYChRMT0dfVklFV19VTlNQRUNJRklFRBAAEhMKD0xPR19WSUVXX0FDVElWRRABEhQKEExPR19WSUVXX0hJU1RPUlkQAipbCgxLZXl3b3JkTWF0Y2gSHQoZS0VZV09SRF9NQVRDSF9VTlNQRUNJRklFRBAAEhUKEUtFWVdPUkRfTUFUQ0hfQU5ZEAESFQoRS0VZV09SRF9NQVRDSF9BTEwQAipdCgtCcmFuY2hNYXRjaBIcChhCUkFOQ0hfTUFUQ0hfVU5TUEVDSUZJRUQQABIYChRCUkFOQ0hfTUFUQ0hfVklTSUJMRRABEhYKEkJSQU5DSF9NQVRDSF9FWEFDVBACQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_message]);
+  fileDesc("Chp0aHJlYWRrZWVwL3YxL2ZpbHRlci5wcm90bxINdGhyZWFka2VlcC52MSInCglBdXRob3JTZXQSCwoDaWRzGAEgAygJEg0KBXJvbGVzGAIgAygJInAKDEF1dGhvckZpbHRlchIrCgdpbmNsdWRlGAEgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIABIrCgdleGNsdWRlGAIgASgLMhgudGhyZWFka2VlcC52MS5BdXRob3JTZXRIAEIGCgRraW5kIi8KDE51bWJlcmVkUGFnZRIMCgRwYWdlGAEgASgFEhEKCXBhZ2Vfc2l6ZRgCIAEoBSL4BQoLRXZlbnRGaWx0ZXISLQoJZnJvbV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCglhZnRlcl9zZXEYAyABKANIAYgBARIXCgpiZWZvcmVfc2VxGAQgASgDSAKIAQESIgoFcm9sZXMYBSADKA4yEy50aHJlYWRrZWVwLnYxLlJvbGUSMwoOYXV0aG9yX2ZpbHRlcnMYBiADKAsyGy50aHJlYWRrZWVwLnYxLkF1dGhvckZpbHRlchIZChFleGNsdWRlX3N5bnRoZXRpYxgHIAEoCBIkCgR2aWV3GAggASgOMhYudGhyZWFka2VlcC52MS5Mb2dWaWV3Eg8KB2tleXdvcmQYCSABKAkSEAoIa2V5d29yZHMYCiADKAkSMgoNa2V5d29yZF9tYXRjaBgLIAEoDjIbLnRocmVhZGtlZXAudjEuS2V5d29yZE1hdGNoEg4KBmJyYW5jaBgMIAEoCRIwCgxicmFuY2hfbWF0Y2gYDyABKA4yGi50aHJlYWRrZWVwLnYxLkJyYW5jaE1hdGNoEhYKDmludm9jYXRpb25faWRzGBEgAygJEhYKDm5hdGl2ZV9mb3JtYXRzGBIgAygJEjoKCG1ldGFkYXRhGBMgAygLMigudGhyZWFka2VlcC52MS5FdmVudEZpbHRlci5NZXRhZGF0YUVudHJ5Eg8KB3BhdHRlcm4YFCABKAkSEAoGbGFzdF9uGA0gASgFSAASKwoEcGFnZRgOIAEoCzIbLnRocmVhZGtlZXAudjEuTnVtYmVyZWRQYWdlSAASFgoMZXhhY3RfbGFzdF9uGBAgASgFSAAaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgcKBWxpbWl0QgwKCl9hZnRlcl9zZXFCDQoLX2JlZm9yZV9zZXEqTgoHTG9nVmlldxIYChRMT0dfVklFV19VTlNQRUNJRklFRBAAEhMKD0xPR19WSUVXX0FDVElWRRABEhQKEExPR19WSUVXX0hJU1RPUlkQAipbCgxLZXl3b3JkTWF0Y2gSHQoZS0VZV09SRF9NQVRDSF9VTlNQRUNJRklFRBAAEhUKEUtFWVdPUkRfTUFUQ0hfQU5ZEAESFQoRS0VZV09SRF9NQVRDSF9BTEwQAipdCgtCcmFuY2hNYXRjaBIcChhCUkFOQ0hfTUFUQ0hfVU5TUEVDSUZJRUQQABIYChRCUkFOQ0hfTUFUQ0hfVklTSUJMRRABEhYKEkJSQU5DSF9NQVRDSF9FWEFDVBACQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_message]);
 
 /**
  * A set of authors. An event belongs to it if its author is among the ids OR its author_role is among the roles. An
@@ -116,7 +116,8 @@ export const NumberedPageSchema: GenMessage<NumberedPage> = /*@__PURE__*/
 /**
  * Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
  * then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
- * match literal substrings after Unicode case folding.
+ * match literal substrings after Unicode case folding. Conditions on text, invocation, metadata and native format are evaluated on
+ * the events that the other conditions leave; where these are many, a page may end early (see ListEventsResponse.events).
  *
  * @generated from message threadkeep.v1.EventFilter
  */
@@ -214,14 +215,45 @@ export type EventFilter = Message<"threadkeep.v1.EventFilter"> & {
   branchMatch: BranchMatch;
 
   /**
+   * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+   *
+   * @generated from field: repeated string invocation_ids = 17;
+   */
+  invocationIds: string[];
+
+  /**
+   * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+   *
+   * @generated from field: repeated string native_formats = 18;
+   */
+  nativeFormats: string[];
+
+  /**
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   *
+   * @generated from field: map<string, string> metadata = 19;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+   * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+   * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+   *
+   * @generated from field: string pattern = 20;
+   */
+  pattern: string;
+
+  /**
    * At most one limit on the matches.
    *
    * @generated from oneof threadkeep.v1.EventFilter.limit
    */
   limit: {
     /**
-     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-     * turn that it would otherwise split, among the matches.
+     * Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+     * among the matches; not if the filter has a condition on text, invocation, metadata or native format.
      *
      * @generated from field: int32 last_n = 13;
      */

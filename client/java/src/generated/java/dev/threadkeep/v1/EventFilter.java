@@ -9,7 +9,8 @@ package dev.threadkeep.v1;
  * <pre>
  * Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
  * then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
- * match literal substrings after Unicode case folding.
+ * match literal substrings after Unicode case folding. Conditions on text, invocation, metadata and native format are evaluated on
+ * the events that the other conditions leave; where these are many, a page may end early (see ListEventsResponse.events).
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.EventFilter}
@@ -43,6 +44,11 @@ private static final long serialVersionUID = 0L;
     keywordMatch_ = 0;
     branch_ = "";
     branchMatch_ = 0;
+    invocationIds_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    nativeFormats_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    pattern_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -50,6 +56,18 @@ private static final long serialVersionUID = 0L;
     return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_EventFilter_descriptor;
   }
 
+  @SuppressWarnings({"rawtypes"})
+  @java.lang.Override
+  protected com.google.protobuf.MapFieldReflectionAccessor internalGetMapFieldReflection(
+      int number) {
+    switch (number) {
+      case 19:
+        return internalGetMetadata();
+      default:
+        throw new RuntimeException(
+            "Invalid map field number: " + number);
+    }
+  }
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internalGetFieldAccessorTable() {
@@ -617,11 +635,267 @@ private static final long serialVersionUID = 0L;
     return result == null ? dev.threadkeep.v1.BranchMatch.UNRECOGNIZED : result;
   }
 
+  public static final int INVOCATION_IDS_FIELD_NUMBER = 17;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList invocationIds_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+   * @return A list containing the invocationIds.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getInvocationIdsList() {
+    return invocationIds_;
+  }
+  /**
+   * <pre>
+   * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+   * @return The count of invocationIds.
+   */
+  public int getInvocationIdsCount() {
+    return invocationIds_.size();
+  }
+  /**
+   * <pre>
+   * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+   * @param index The index of the element to return.
+   * @return The invocationIds at the given index.
+   */
+  public java.lang.String getInvocationIds(int index) {
+    return invocationIds_.get(index);
+  }
+  /**
+   * <pre>
+   * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the invocationIds at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getInvocationIdsBytes(int index) {
+    return invocationIds_.getByteString(index);
+  }
+
+  public static final int NATIVE_FORMATS_FIELD_NUMBER = 18;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList nativeFormats_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+   * </pre>
+   *
+   * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+   * @return A list containing the nativeFormats.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getNativeFormatsList() {
+    return nativeFormats_;
+  }
+  /**
+   * <pre>
+   * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+   * </pre>
+   *
+   * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+   * @return The count of nativeFormats.
+   */
+  public int getNativeFormatsCount() {
+    return nativeFormats_.size();
+  }
+  /**
+   * <pre>
+   * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+   * </pre>
+   *
+   * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+   * @param index The index of the element to return.
+   * @return The nativeFormats at the given index.
+   */
+  public java.lang.String getNativeFormats(int index) {
+    return nativeFormats_.get(index);
+  }
+  /**
+   * <pre>
+   * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+   * </pre>
+   *
+   * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the nativeFormats at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getNativeFormatsBytes(int index) {
+    return nativeFormats_.getByteString(index);
+  }
+
+  public static final int METADATA_FIELD_NUMBER = 19;
+  private static final class MetadataDefaultEntryHolder {
+    static final com.google.protobuf.MapEntry<
+        java.lang.String, java.lang.String> defaultEntry =
+            com.google.protobuf.MapEntry
+            .<java.lang.String, java.lang.String>newDefaultInstance(
+                dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_EventFilter_MetadataEntry_descriptor, 
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "",
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "");
+  }
+  @SuppressWarnings("serial")
+  private com.google.protobuf.MapField<
+      java.lang.String, java.lang.String> metadata_;
+  private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+  internalGetMetadata() {
+    if (metadata_ == null) {
+      return com.google.protobuf.MapField.emptyMapField(
+          MetadataDefaultEntryHolder.defaultEntry);
+    }
+    return metadata_;
+  }
+  public int getMetadataCount() {
+    return internalGetMetadata().getMap().size();
+  }
+  /**
+   * <pre>
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+   */
+  @java.lang.Override
+  public boolean containsMetadata(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    return internalGetMetadata().getMap().containsKey(key);
+  }
+  /**
+   * Use {@link #getMetadataMap()} instead.
+   */
+  @java.lang.Override
+  @java.lang.Deprecated
+  public java.util.Map<java.lang.String, java.lang.String> getMetadata() {
+    return getMetadataMap();
+  }
+  /**
+   * <pre>
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+   */
+  @java.lang.Override
+  public java.util.Map<java.lang.String, java.lang.String> getMetadataMap() {
+    return internalGetMetadata().getMap();
+  }
+  /**
+   * <pre>
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+   */
+  @java.lang.Override
+  public /* nullable */
+java.lang.String getMetadataOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetMetadata().getMap();
+    return map.containsKey(key) ? map.get(key) : defaultValue;
+  }
+  /**
+   * <pre>
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+   */
+  @java.lang.Override
+  public java.lang.String getMetadataOrThrow(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetMetadata().getMap();
+    if (!map.containsKey(key)) {
+      throw new java.lang.IllegalArgumentException();
+    }
+    return map.get(key);
+  }
+
+  public static final int PATTERN_FIELD_NUMBER = 20;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object pattern_ = "";
+  /**
+   * <pre>
+   * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+   * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+   * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+   * </pre>
+   *
+   * <code>string pattern = 20 [json_name = "pattern"];</code>
+   * @return The pattern.
+   */
+  @java.lang.Override
+  public java.lang.String getPattern() {
+    java.lang.Object ref = pattern_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      pattern_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+   * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+   * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+   * </pre>
+   *
+   * <code>string pattern = 20 [json_name = "pattern"];</code>
+   * @return The bytes for pattern.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getPatternBytes() {
+    java.lang.Object ref = pattern_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      pattern_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   public static final int LAST_N_FIELD_NUMBER = 13;
   /**
    * <pre>
-   * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-   * turn that it would otherwise split, among the matches.
+   * Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+   * among the matches; not if the filter has a condition on text, invocation, metadata or native format.
    * </pre>
    *
    * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -633,8 +907,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-   * turn that it would otherwise split, among the matches.
+   * Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+   * among the matches; not if the filter has a condition on text, invocation, metadata or native format.
    * </pre>
    *
    * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -789,6 +1063,21 @@ private static final long serialVersionUID = 0L;
       output.writeInt32(
           16, (int)((java.lang.Integer) limit_));
     }
+    for (int i = 0; i < invocationIds_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 17, invocationIds_.getRaw(i));
+    }
+    for (int i = 0; i < nativeFormats_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 18, nativeFormats_.getRaw(i));
+    }
+    com.google.protobuf.GeneratedMessage
+      .serializeStringMapTo(
+        output,
+        internalGetMetadata(),
+        MetadataDefaultEntryHolder.defaultEntry,
+        19);
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pattern_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 20, pattern_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -874,6 +1163,35 @@ private static final long serialVersionUID = 0L;
         .computeInt32Size(
             16, (int)((java.lang.Integer) limit_));
     }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < invocationIds_.size(); i++) {
+        dataSize += computeStringSizeNoTag(invocationIds_.getRaw(i));
+      }
+      size += dataSize;
+      size += 2 * getInvocationIdsList().size();
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < nativeFormats_.size(); i++) {
+        dataSize += computeStringSizeNoTag(nativeFormats_.getRaw(i));
+      }
+      size += dataSize;
+      size += 2 * getNativeFormatsList().size();
+    }
+    for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
+         : internalGetMetadata().getMap().entrySet()) {
+      com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+      metadata__ = MetadataDefaultEntryHolder.defaultEntry.newBuilderForType()
+          .setKey(entry.getKey())
+          .setValue(entry.getValue())
+          .build();
+      size += com.google.protobuf.CodedOutputStream
+          .computeMessageSize(19, metadata__);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pattern_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(20, pattern_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -923,6 +1241,14 @@ private static final long serialVersionUID = 0L;
     if (!getBranch()
         .equals(other.getBranch())) return false;
     if (branchMatch_ != other.branchMatch_) return false;
+    if (!getInvocationIdsList()
+        .equals(other.getInvocationIdsList())) return false;
+    if (!getNativeFormatsList()
+        .equals(other.getNativeFormatsList())) return false;
+    if (!internalGetMetadata().equals(
+        other.internalGetMetadata())) return false;
+    if (!getPattern()
+        .equals(other.getPattern())) return false;
     if (!getLimitCase().equals(other.getLimitCase())) return false;
     switch (limitCase_) {
       case 13:
@@ -994,6 +1320,20 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getBranch().hashCode();
     hash = (37 * hash) + BRANCH_MATCH_FIELD_NUMBER;
     hash = (53 * hash) + branchMatch_;
+    if (getInvocationIdsCount() > 0) {
+      hash = (37 * hash) + INVOCATION_IDS_FIELD_NUMBER;
+      hash = (53 * hash) + getInvocationIdsList().hashCode();
+    }
+    if (getNativeFormatsCount() > 0) {
+      hash = (37 * hash) + NATIVE_FORMATS_FIELD_NUMBER;
+      hash = (53 * hash) + getNativeFormatsList().hashCode();
+    }
+    if (!internalGetMetadata().getMap().isEmpty()) {
+      hash = (37 * hash) + METADATA_FIELD_NUMBER;
+      hash = (53 * hash) + internalGetMetadata().hashCode();
+    }
+    hash = (37 * hash) + PATTERN_FIELD_NUMBER;
+    hash = (53 * hash) + getPattern().hashCode();
     switch (limitCase_) {
       case 13:
         hash = (37 * hash) + LAST_N_FIELD_NUMBER;
@@ -1111,7 +1451,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Selects events. Fields are combined with AND, values inside a repeated field with OR. The conditions apply first,
    * then at most one of last_n, exact_last_n and page. The text of an event is its message's text parts, joined by line feeds. Keywords
-   * match literal substrings after Unicode case folding.
+   * match literal substrings after Unicode case folding. Conditions on text, invocation, metadata and native format are evaluated on
+   * the events that the other conditions leave; where these are many, a page may end early (see ListEventsResponse.events).
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.EventFilter}
@@ -1125,6 +1466,28 @@ private static final long serialVersionUID = 0L;
       return dev.threadkeep.v1.Filter.internal_static_threadkeep_v1_EventFilter_descriptor;
     }
 
+    @SuppressWarnings({"rawtypes"})
+    protected com.google.protobuf.MapFieldReflectionAccessor internalGetMapFieldReflection(
+        int number) {
+      switch (number) {
+        case 19:
+          return internalGetMetadata();
+        default:
+          throw new RuntimeException(
+              "Invalid map field number: " + number);
+      }
+    }
+    @SuppressWarnings({"rawtypes"})
+    protected com.google.protobuf.MapFieldReflectionAccessor internalGetMutableMapFieldReflection(
+        int number) {
+      switch (number) {
+        case 19:
+          return internalGetMutableMetadata();
+        default:
+          throw new RuntimeException(
+              "Invalid map field number: " + number);
+      }
+    }
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
         internalGetFieldAccessorTable() {
@@ -1183,6 +1546,12 @@ private static final long serialVersionUID = 0L;
       keywordMatch_ = 0;
       branch_ = "";
       branchMatch_ = 0;
+      invocationIds_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      nativeFormats_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      internalGetMutableMetadata().clear();
+      pattern_ = "";
       if (pageBuilder_ != null) {
         pageBuilder_.clear();
       }
@@ -1281,6 +1650,21 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00001000) != 0)) {
         result.branchMatch_ = branchMatch_;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        invocationIds_.makeImmutable();
+        result.invocationIds_ = invocationIds_;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        nativeFormats_.makeImmutable();
+        result.nativeFormats_ = nativeFormats_;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.metadata_ = internalGetMetadata();
+        result.metadata_.makeImmutable();
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.pattern_ = pattern_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1386,6 +1770,34 @@ private static final long serialVersionUID = 0L;
       }
       if (other.branchMatch_ != 0) {
         setBranchMatchValue(other.getBranchMatchValue());
+      }
+      if (!other.invocationIds_.isEmpty()) {
+        if (invocationIds_.isEmpty()) {
+          invocationIds_ = other.invocationIds_;
+          bitField0_ |= 0x00002000;
+        } else {
+          ensureInvocationIdsIsMutable();
+          invocationIds_.addAll(other.invocationIds_);
+        }
+        onChanged();
+      }
+      if (!other.nativeFormats_.isEmpty()) {
+        if (nativeFormats_.isEmpty()) {
+          nativeFormats_ = other.nativeFormats_;
+          bitField0_ |= 0x00004000;
+        } else {
+          ensureNativeFormatsIsMutable();
+          nativeFormats_.addAll(other.nativeFormats_);
+        }
+        onChanged();
+      }
+      internalGetMutableMetadata().mergeFrom(
+          other.internalGetMetadata());
+      bitField0_ |= 0x00008000;
+      if (!other.getPattern().isEmpty()) {
+        pattern_ = other.pattern_;
+        bitField0_ |= 0x00010000;
+        onChanged();
       }
       switch (other.getLimitCase()) {
         case LAST_N: {
@@ -1536,6 +1948,32 @@ private static final long serialVersionUID = 0L;
               limitCase_ = 16;
               break;
             } // case 128
+            case 138: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureInvocationIdsIsMutable();
+              invocationIds_.add(s);
+              break;
+            } // case 138
+            case 146: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureNativeFormatsIsMutable();
+              nativeFormats_.add(s);
+              break;
+            } // case 146
+            case 154: {
+              com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+              metadata__ = input.readMessage(
+                  MetadataDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
+              internalGetMutableMetadata().getMutableMap().put(
+                  metadata__.getKey(), metadata__.getValue());
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 154
+            case 162: {
+              pattern_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 162
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3087,10 +3525,568 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
+    private com.google.protobuf.LazyStringArrayList invocationIds_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureInvocationIdsIsMutable() {
+      if (!invocationIds_.isModifiable()) {
+        invocationIds_ = new com.google.protobuf.LazyStringArrayList(invocationIds_);
+      }
+      bitField0_ |= 0x00002000;
+    }
     /**
      * <pre>
-     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-     * turn that it would otherwise split, among the matches.
+     * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+     * @return A list containing the invocationIds.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getInvocationIdsList() {
+      invocationIds_.makeImmutable();
+      return invocationIds_;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+     * @return The count of invocationIds.
+     */
+    public int getInvocationIdsCount() {
+      return invocationIds_.size();
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+     * @param index The index of the element to return.
+     * @return The invocationIds at the given index.
+     */
+    public java.lang.String getInvocationIds(int index) {
+      return invocationIds_.get(index);
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the invocationIds at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getInvocationIdsBytes(int index) {
+      return invocationIds_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+     * @param index The index to set the value at.
+     * @param value The invocationIds to set.
+     * @return This builder for chaining.
+     */
+    public Builder setInvocationIds(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureInvocationIdsIsMutable();
+      invocationIds_.set(index, value);
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+     * @param value The invocationIds to add.
+     * @return This builder for chaining.
+     */
+    public Builder addInvocationIds(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureInvocationIdsIsMutable();
+      invocationIds_.add(value);
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+     * @param values The invocationIds to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllInvocationIds(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureInvocationIdsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, invocationIds_);
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearInvocationIds() {
+      invocationIds_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00002000);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+     * @param value The bytes of the invocationIds to add.
+     * @return This builder for chaining.
+     */
+    public Builder addInvocationIdsBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureInvocationIdsIsMutable();
+      invocationIds_.add(value);
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList nativeFormats_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureNativeFormatsIsMutable() {
+      if (!nativeFormats_.isModifiable()) {
+        nativeFormats_ = new com.google.protobuf.LazyStringArrayList(nativeFormats_);
+      }
+      bitField0_ |= 0x00004000;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+     * </pre>
+     *
+     * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+     * @return A list containing the nativeFormats.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getNativeFormatsList() {
+      nativeFormats_.makeImmutable();
+      return nativeFormats_;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+     * </pre>
+     *
+     * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+     * @return The count of nativeFormats.
+     */
+    public int getNativeFormatsCount() {
+      return nativeFormats_.size();
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+     * </pre>
+     *
+     * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+     * @param index The index of the element to return.
+     * @return The nativeFormats at the given index.
+     */
+    public java.lang.String getNativeFormats(int index) {
+      return nativeFormats_.get(index);
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+     * </pre>
+     *
+     * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the nativeFormats at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getNativeFormatsBytes(int index) {
+      return nativeFormats_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+     * </pre>
+     *
+     * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+     * @param index The index to set the value at.
+     * @param value The nativeFormats to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNativeFormats(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureNativeFormatsIsMutable();
+      nativeFormats_.set(index, value);
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+     * </pre>
+     *
+     * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+     * @param value The nativeFormats to add.
+     * @return This builder for chaining.
+     */
+    public Builder addNativeFormats(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureNativeFormatsIsMutable();
+      nativeFormats_.add(value);
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+     * </pre>
+     *
+     * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+     * @param values The nativeFormats to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllNativeFormats(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureNativeFormatsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, nativeFormats_);
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+     * </pre>
+     *
+     * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNativeFormats() {
+      nativeFormats_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00004000);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+     * </pre>
+     *
+     * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+     * @param value The bytes of the nativeFormats to add.
+     * @return This builder for chaining.
+     */
+    public Builder addNativeFormatsBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureNativeFormatsIsMutable();
+      nativeFormats_.add(value);
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.MapField<
+        java.lang.String, java.lang.String> metadata_;
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetMetadata() {
+      if (metadata_ == null) {
+        return com.google.protobuf.MapField.emptyMapField(
+            MetadataDefaultEntryHolder.defaultEntry);
+      }
+      return metadata_;
+    }
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetMutableMetadata() {
+      if (metadata_ == null) {
+        metadata_ = com.google.protobuf.MapField.newMapField(
+            MetadataDefaultEntryHolder.defaultEntry);
+      }
+      if (!metadata_.isMutable()) {
+        metadata_ = metadata_.copy();
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return metadata_;
+    }
+    public int getMetadataCount() {
+      return internalGetMetadata().getMap().size();
+    }
+    /**
+     * <pre>
+     * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+     */
+    @java.lang.Override
+    public boolean containsMetadata(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      return internalGetMetadata().getMap().containsKey(key);
+    }
+    /**
+     * Use {@link #getMetadataMap()} instead.
+     */
+    @java.lang.Override
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String> getMetadata() {
+      return getMetadataMap();
+    }
+    /**
+     * <pre>
+     * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+     */
+    @java.lang.Override
+    public java.util.Map<java.lang.String, java.lang.String> getMetadataMap() {
+      return internalGetMetadata().getMap();
+    }
+    /**
+     * <pre>
+     * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+     */
+    @java.lang.Override
+    public /* nullable */
+java.lang.String getMetadataOrDefault(
+        java.lang.String key,
+        /* nullable */
+java.lang.String defaultValue) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetMetadata().getMap();
+      return map.containsKey(key) ? map.get(key) : defaultValue;
+    }
+    /**
+     * <pre>
+     * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+     */
+    @java.lang.Override
+    public java.lang.String getMetadataOrThrow(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetMetadata().getMap();
+      if (!map.containsKey(key)) {
+        throw new java.lang.IllegalArgumentException();
+      }
+      return map.get(key);
+    }
+    public Builder clearMetadata() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      internalGetMutableMetadata().getMutableMap()
+          .clear();
+      return this;
+    }
+    /**
+     * <pre>
+     * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+     */
+    public Builder removeMetadata(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      internalGetMutableMetadata().getMutableMap()
+          .remove(key);
+      return this;
+    }
+    /**
+     * Use alternate mutation accessors instead.
+     */
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String>
+        getMutableMetadata() {
+      bitField0_ |= 0x00008000;
+      return internalGetMutableMetadata().getMutableMap();
+    }
+    /**
+     * <pre>
+     * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+     */
+    public Builder putMetadata(
+        java.lang.String key,
+        java.lang.String value) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      if (value == null) { throw new NullPointerException("map value"); }
+      internalGetMutableMetadata().getMutableMap()
+          .put(key, value);
+      bitField0_ |= 0x00008000;
+      return this;
+    }
+    /**
+     * <pre>
+     * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+     * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+     */
+    public Builder putAllMetadata(
+        java.util.Map<java.lang.String, java.lang.String> values) {
+      internalGetMutableMetadata().getMutableMap()
+          .putAll(values);
+      bitField0_ |= 0x00008000;
+      return this;
+    }
+
+    private java.lang.Object pattern_ = "";
+    /**
+     * <pre>
+     * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+     * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+     * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+     * </pre>
+     *
+     * <code>string pattern = 20 [json_name = "pattern"];</code>
+     * @return The pattern.
+     */
+    public java.lang.String getPattern() {
+      java.lang.Object ref = pattern_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        pattern_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+     * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+     * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+     * </pre>
+     *
+     * <code>string pattern = 20 [json_name = "pattern"];</code>
+     * @return The bytes for pattern.
+     */
+    public com.google.protobuf.ByteString
+        getPatternBytes() {
+      java.lang.Object ref = pattern_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        pattern_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+     * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+     * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+     * </pre>
+     *
+     * <code>string pattern = 20 [json_name = "pattern"];</code>
+     * @param value The pattern to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPattern(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      pattern_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+     * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+     * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+     * </pre>
+     *
+     * <code>string pattern = 20 [json_name = "pattern"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPattern() {
+      pattern_ = getDefaultInstance().getPattern();
+      bitField0_ = (bitField0_ & ~0x00010000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+     * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+     * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+     * </pre>
+     *
+     * <code>string pattern = 20 [json_name = "pattern"];</code>
+     * @param value The bytes for pattern to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPatternBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      pattern_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+
+    /**
+     * <pre>
+     * Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+     * among the matches; not if the filter has a condition on text, invocation, metadata or native format.
      * </pre>
      *
      * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -3101,8 +4097,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-     * turn that it would otherwise split, among the matches.
+     * Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+     * among the matches; not if the filter has a condition on text, invocation, metadata or native format.
      * </pre>
      *
      * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -3116,8 +4112,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-     * turn that it would otherwise split, among the matches.
+     * Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+     * among the matches; not if the filter has a condition on text, invocation, metadata or native format.
      * </pre>
      *
      * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -3133,8 +4129,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-     * turn that it would otherwise split, among the matches.
+     * Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+     * among the matches; not if the filter has a condition on text, invocation, metadata or native format.
      * </pre>
      *
      * <code>int32 last_n = 13 [json_name = "lastN"];</code>

@@ -349,8 +349,173 @@ public interface EventFilterOrBuilder extends
 
   /**
    * <pre>
-   * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-   * turn that it would otherwise split, among the matches.
+   * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+   * @return A list containing the invocationIds.
+   */
+  java.util.List<java.lang.String>
+      getInvocationIdsList();
+  /**
+   * <pre>
+   * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+   * @return The count of invocationIds.
+   */
+  int getInvocationIdsCount();
+  /**
+   * <pre>
+   * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+   * @param index The index of the element to return.
+   * @return The invocationIds at the given index.
+   */
+  java.lang.String getInvocationIds(int index);
+  /**
+   * <pre>
+   * Values of SessionEvent.invocation_id, compared exactly. Empty means any. At most 64.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 17 [json_name = "invocationIds"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the invocationIds at the given index.
+   */
+  com.google.protobuf.ByteString
+      getInvocationIdsBytes(int index);
+
+  /**
+   * <pre>
+   * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+   * </pre>
+   *
+   * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+   * @return A list containing the nativeFormats.
+   */
+  java.util.List<java.lang.String>
+      getNativeFormatsList();
+  /**
+   * <pre>
+   * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+   * </pre>
+   *
+   * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+   * @return The count of nativeFormats.
+   */
+  int getNativeFormatsCount();
+  /**
+   * <pre>
+   * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+   * </pre>
+   *
+   * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+   * @param index The index of the element to return.
+   * @return The nativeFormats at the given index.
+   */
+  java.lang.String getNativeFormats(int index);
+  /**
+   * <pre>
+   * Values of SessionEvent.native.format, compared exactly. Empty means any. At most 16.
+   * </pre>
+   *
+   * <code>repeated string native_formats = 18 [json_name = "nativeFormats"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the nativeFormats at the given index.
+   */
+  com.google.protobuf.ByteString
+      getNativeFormatsBytes(int index);
+
+  /**
+   * <pre>
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+   */
+  int getMetadataCount();
+  /**
+   * <pre>
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+   */
+  boolean containsMetadata(
+      java.lang.String key);
+  /**
+   * Use {@link #getMetadataMap()} instead.
+   */
+  @java.lang.Deprecated
+  java.util.Map<java.lang.String, java.lang.String>
+  getMetadata();
+  /**
+   * <pre>
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+   */
+  java.util.Map<java.lang.String, java.lang.String>
+  getMetadataMap();
+  /**
+   * <pre>
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+   */
+  /* nullable */
+java.lang.String getMetadataOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue);
+  /**
+   * <pre>
+   * Top-level values of SessionEvent.metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
+   * true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; metadata = 19 [json_name = "metadata"];</code>
+   */
+  java.lang.String getMetadataOrThrow(
+      java.lang.String key);
+
+  /**
+   * <pre>
+   * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+   * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+   * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+   * </pre>
+   *
+   * <code>string pattern = 20 [json_name = "pattern"];</code>
+   * @return The pattern.
+   */
+  java.lang.String getPattern();
+  /**
+   * <pre>
+   * Regular expression in the syntax of RE2 that must match somewhere in the text, which is not case-folded: (?i) ignores case, (?s)
+   * lets a dot match a line feed. Of a text longer than 64 KiB, only the beginning of that length is matched. At most 1,024
+   * characters, and 4,000 instructions when compiled. Empty means not set. Not for subscriptions and consumers.
+   * </pre>
+   *
+   * <code>string pattern = 20 [json_name = "pattern"];</code>
+   * @return The bytes for pattern.
+   */
+  com.google.protobuf.ByteString
+      getPatternBytes();
+
+  /**
+   * <pre>
+   * Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+   * among the matches; not if the filter has a condition on text, invocation, metadata or native format.
    * </pre>
    *
    * <code>int32 last_n = 13 [json_name = "lastN"];</code>
@@ -359,8 +524,8 @@ public interface EventFilterOrBuilder extends
   boolean hasLastN();
   /**
    * <pre>
-   * Number of newest matches, at least 1. Without a text condition, the result is extended back to the start of the
-   * turn that it would otherwise split, among the matches.
+   * Number of newest matches, at least 1. The result is extended back to the start of the turn that it would otherwise split,
+   * among the matches; not if the filter has a condition on text, invocation, metadata or native format.
    * </pre>
    *
    * <code>int32 last_n = 13 [json_name = "lastN"];</code>

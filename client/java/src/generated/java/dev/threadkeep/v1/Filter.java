@@ -46,6 +46,11 @@ public final class Filter {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_EventFilter_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_EventFilter_MetadataEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_EventFilter_MetadataEntry_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -63,7 +68,7 @@ public final class Filter {
       "dkeep.v1.AuthorSetH\000R\007include\0224\n\007exclude" +
       "\030\002 \001(\0132\030.threadkeep.v1.AuthorSetH\000R\007excl" +
       "udeB\006\n\004kind\"?\n\014NumberedPage\022\022\n\004page\030\001 \001(" +
-      "\005R\004page\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\"\356\005\n" +
+      "\005R\004page\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\"\331\007\n" +
       "\013EventFilter\0227\n\tfrom_time\030\001 \001(\0132\032.google" +
       ".protobuf.TimestampR\010fromTime\0223\n\007to_time" +
       "\030\002 \001(\0132\032.google.protobuf.TimestampR\006toTi" +
@@ -79,19 +84,25 @@ public final class Filter {
       "ep.v1.KeywordMatchR\014keywordMatch\022\026\n\006bran" +
       "ch\030\014 \001(\tR\006branch\022=\n\014branch_match\030\017 \001(\0162\032" +
       ".threadkeep.v1.BranchMatchR\013branchMatch\022" +
-      "\027\n\006last_n\030\r \001(\005H\000R\005lastN\0221\n\004page\030\016 \001(\0132\033" +
-      ".threadkeep.v1.NumberedPageH\000R\004page\022\"\n\014e" +
-      "xact_last_n\030\020 \001(\005H\000R\nexactLastNB\007\n\005limit" +
-      "B\014\n\n_after_seqB\r\n\013_before_seq*N\n\007LogView" +
-      "\022\030\n\024LOG_VIEW_UNSPECIFIED\020\000\022\023\n\017LOG_VIEW_A" +
-      "CTIVE\020\001\022\024\n\020LOG_VIEW_HISTORY\020\002*[\n\014Keyword" +
-      "Match\022\035\n\031KEYWORD_MATCH_UNSPECIFIED\020\000\022\025\n\021" +
-      "KEYWORD_MATCH_ANY\020\001\022\025\n\021KEYWORD_MATCH_ALL" +
-      "\020\002*]\n\013BranchMatch\022\034\n\030BRANCH_MATCH_UNSPEC" +
-      "IFIED\020\000\022\030\n\024BRANCH_MATCH_VISIBLE\020\001\022\026\n\022BRA" +
-      "NCH_MATCH_EXACT\020\002BU\n\021dev.threadkeep.v1P\001" +
-      "Z>github.com/threadkeep/threadkeep-go/th" +
-      "readkeep/v1;threadkeepv1b\006proto3"
+      "%\n\016invocation_ids\030\021 \003(\tR\rinvocationIds\022%" +
+      "\n\016native_formats\030\022 \003(\tR\rnativeFormats\022D\n" +
+      "\010metadata\030\023 \003(\0132(.threadkeep.v1.EventFil" +
+      "ter.MetadataEntryR\010metadata\022\030\n\007pattern\030\024" +
+      " \001(\tR\007pattern\022\027\n\006last_n\030\r \001(\005H\000R\005lastN\0221" +
+      "\n\004page\030\016 \001(\0132\033.threadkeep.v1.NumberedPag" +
+      "eH\000R\004page\022\"\n\014exact_last_n\030\020 \001(\005H\000R\nexact" +
+      "LastN\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003key" +
+      "\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\007\n\005limitB\014\n\n_" +
+      "after_seqB\r\n\013_before_seq*N\n\007LogView\022\030\n\024L" +
+      "OG_VIEW_UNSPECIFIED\020\000\022\023\n\017LOG_VIEW_ACTIVE" +
+      "\020\001\022\024\n\020LOG_VIEW_HISTORY\020\002*[\n\014KeywordMatch" +
+      "\022\035\n\031KEYWORD_MATCH_UNSPECIFIED\020\000\022\025\n\021KEYWO" +
+      "RD_MATCH_ANY\020\001\022\025\n\021KEYWORD_MATCH_ALL\020\002*]\n" +
+      "\013BranchMatch\022\034\n\030BRANCH_MATCH_UNSPECIFIED" +
+      "\020\000\022\030\n\024BRANCH_MATCH_VISIBLE\020\001\022\026\n\022BRANCH_M" +
+      "ATCH_EXACT\020\002BU\n\021dev.threadkeep.v1P\001Z>git" +
+      "hub.com/threadkeep/threadkeep-go/threadk" +
+      "eep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -122,7 +133,13 @@ public final class Filter {
     internal_static_threadkeep_v1_EventFilter_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_EventFilter_descriptor,
-        new java.lang.String[] { "FromTime", "ToTime", "AfterSeq", "BeforeSeq", "Roles", "AuthorFilters", "ExcludeSynthetic", "View", "Keyword", "Keywords", "KeywordMatch", "Branch", "BranchMatch", "LastN", "Page", "ExactLastN", "Limit", });
+        new java.lang.String[] { "FromTime", "ToTime", "AfterSeq", "BeforeSeq", "Roles", "AuthorFilters", "ExcludeSynthetic", "View", "Keyword", "Keywords", "KeywordMatch", "Branch", "BranchMatch", "InvocationIds", "NativeFormats", "Metadata", "Pattern", "LastN", "Page", "ExactLastN", "Limit", });
+    internal_static_threadkeep_v1_EventFilter_MetadataEntry_descriptor =
+      internal_static_threadkeep_v1_EventFilter_descriptor.getNestedTypes().get(0);
+    internal_static_threadkeep_v1_EventFilter_MetadataEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_EventFilter_MetadataEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Message.getDescriptor();

@@ -55,7 +55,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
@@ -68,7 +69,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
@@ -82,7 +84,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
@@ -95,7 +98,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
@@ -108,7 +112,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
@@ -630,7 +635,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -646,7 +652,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -662,7 +669,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -678,7 +686,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -701,7 +710,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -721,7 +731,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -743,7 +754,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -766,7 +778,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -786,7 +799,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -806,7 +820,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -827,7 +842,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -846,7 +862,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -865,7 +882,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -878,7 +896,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -894,7 +913,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -911,7 +931,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -924,7 +945,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *
@@ -938,7 +960,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-     * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+     * to the rest, including the rest of a last_n or a numbered page. With conditions that
+     * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
      * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
      * </pre>
      *

@@ -13,7 +13,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
@@ -24,7 +25,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
@@ -34,7 +36,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
@@ -44,7 +47,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
@@ -55,7 +59,8 @@ public interface ListEventsResponseOrBuilder extends
   /**
    * <pre>
    * Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
-   * to the rest, including the rest of a last_n or a numbered page. With keywords, a page may be empty and not be the last: it
+   * to the rest, including the rest of a last_n or a numbered page. With conditions that
+   * are evaluated on events one by one (keywords and those after them in EventFilter), a page may be empty and not be the last: it
    * ends where it has read for long, see search_scan_time and search_scan_bytes in docs/configuration.md.
    * </pre>
    *
