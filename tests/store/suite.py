@@ -41,6 +41,7 @@ from tests.store.rows.search.memory_vectors import DurableVectorRows, MemoryVect
 from tests.store.rows.search.ranked_search import CandidateChangeRows, CandidateRows
 from tests.store.rows.search.scopes import CandidateLimitRows, CandidateScopeRows
 from tests.store.rows.search.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
+from tests.store.rows.session_lists import SessionListRows, UniqueIdRows
 from tests.store.rows.session_updates import SessionUpdateRows
 from tests.store.rows.sessions import NamingRows, SessionRows
 from tests.store.rows.upkeep import UpkeepRows
@@ -54,6 +55,8 @@ class VectorSuite(VectorModelRows, EmbeddingRows, VectorDeletionRows, VectorScop
 class TextSuite(
     SessionRows,
     SessionUpdateRows,
+    SessionListRows,
+    UniqueIdRows,
     NamingRows,
     ExpiryRows,
     ErasureRows,

@@ -28,6 +28,7 @@ MAX_CHOICES = 16
 MAX_INVOCATIONS = 64
 MAX_CONDITIONS = 16
 """Top-level values of metadata in one filter."""
+MAX_OFFSET = 10_000
 MAX_PARTS = 10_000
 MAX_REQUEST_FIELDS = 1 << 17
 """See Limits.max_request_fields. More than the ids that one compaction may name."""

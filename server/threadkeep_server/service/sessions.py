@@ -85,12 +85,12 @@ class SessionService:
         self._quota = quota
 
     async def create(
-        self, caller: Caller, ref: SessionRef, draft: SessionDraft, *, return_existing: bool
+        self, caller: Caller, ref: SessionRef, draft: SessionDraft, *, return_existing: bool, unique: bool = False
     ) -> tuple[Session, bool]:
         new = self.new_session(own_ref(caller, ref), draft)
         if self._quota is not None:
             self._quota.admit(caller.tenant, sessions=1)
-        return await self._store.create_session(caller.tenant, new, return_existing=return_existing)
+        return await self._store.create_session(caller.tenant, new, return_existing=return_existing, unique=unique)
 
     def new_session(self, ref: SessionRef, draft: SessionDraft, *, within: str = "") -> NewSession:
         """Returns a session to create now. Raises InvalidField for a missing user, a past expiry and a future create_time;

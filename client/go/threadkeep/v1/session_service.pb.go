@@ -26,6 +26,67 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// The order of a list of sessions. Sessions of the same time are in the order of their creation, in the same direction.
+type SessionOrder int32
+
+const (
+	// Same as SESSION_ORDER_CREATED_LAST_FIRST.
+	SessionOrder_SESSION_ORDER_UNSPECIFIED SessionOrder = 0
+	// By create_time, the latest first.
+	SessionOrder_SESSION_ORDER_CREATED_LAST_FIRST SessionOrder = 1
+	// By create_time, the earliest first.
+	SessionOrder_SESSION_ORDER_CREATED_FIRST SessionOrder = 2
+	// By update_time, the latest first. A session that is updated while pages are read may be missing from the later ones.
+	SessionOrder_SESSION_ORDER_UPDATED_LAST_FIRST SessionOrder = 3
+	// By update_time, the earliest first. A session that is updated while pages are read may be in two of them.
+	SessionOrder_SESSION_ORDER_UPDATED_FIRST SessionOrder = 4
+)
+
+// Enum value maps for SessionOrder.
+var (
+	SessionOrder_name = map[int32]string{
+		0: "SESSION_ORDER_UNSPECIFIED",
+		1: "SESSION_ORDER_CREATED_LAST_FIRST",
+		2: "SESSION_ORDER_CREATED_FIRST",
+		3: "SESSION_ORDER_UPDATED_LAST_FIRST",
+		4: "SESSION_ORDER_UPDATED_FIRST",
+	}
+	SessionOrder_value = map[string]int32{
+		"SESSION_ORDER_UNSPECIFIED":        0,
+		"SESSION_ORDER_CREATED_LAST_FIRST": 1,
+		"SESSION_ORDER_CREATED_FIRST":      2,
+		"SESSION_ORDER_UPDATED_LAST_FIRST": 3,
+		"SESSION_ORDER_UPDATED_FIRST":      4,
+	}
+)
+
+func (x SessionOrder) Enum() *SessionOrder {
+	p := new(SessionOrder)
+	*p = x
+	return p
+}
+
+func (x SessionOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SessionOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_threadkeep_v1_session_service_proto_enumTypes[0].Descriptor()
+}
+
+func (SessionOrder) Type() protoreflect.EnumType {
+	return &file_threadkeep_v1_session_service_proto_enumTypes[0]
+}
+
+func (x SessionOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SessionOrder.Descriptor instead.
+func (SessionOrder) EnumDescriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{0}
+}
+
 // The expiry of a session.
 type Expiry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -148,7 +209,10 @@ type CreateSessionRequest struct {
 	// Time at which the conversation began, for an imported session. It becomes Session.create_time, by which
 	// ListSessions orders. Not before 1970, and not more than a minute in the future, to allow for clock skew. Absent
 	// means now. Expiry.ttl counts from now in either case.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
+	// return_existing. Sessions that are created without it are not refused.
+	UniqueInApp   bool `protobuf:"varint,10,opt,name=unique_in_app,json=uniqueInApp,proto3" json:"unique_in_app,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -230,6 +294,13 @@ func (x *CreateSessionRequest) GetCreateTime() *timestamppb.Timestamp {
 		return x.CreateTime
 	}
 	return nil
+}
+
+func (x *CreateSessionRequest) GetUniqueInApp() bool {
+	if x != nil {
+		return x.UniqueInApp
+	}
+	return false
 }
 
 // Response of CreateSession.
@@ -392,9 +463,24 @@ type ListSessionsRequest struct {
 	// rejected.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Value of next_page_token from the previous page; all other fields must be unchanged.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Order of the sessions. Default: by create_time, the latest first.
+	OrderBy SessionOrder `protobuf:"varint,10,opt,name=order_by,json=orderBy,proto3,enum=threadkeep.v1.SessionOrder" json:"order_by,omitempty"`
+	// Time that update_time must be later than.
+	UpdatedAfter *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_after,json=updatedAfter,proto3" json:"updated_after,omitempty"`
+	// Time that update_time must be earlier than.
+	UpdatedBefore *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_before,json=updatedBefore,proto3" json:"updated_before,omitempty"`
+	// Beginning of the session_id, compared exactly. At most 255 bytes.
+	SessionIdPrefix string `protobuf:"bytes,13,opt,name=session_id_prefix,json=sessionIdPrefix,proto3" json:"session_id_prefix,omitempty"`
+	// Number of sessions to skip, for pages by number: page times page_size. At most 10,000; tokens have no limit. The cost grows
+	// with it. Pages that tokens lead to follow the first one.
+	Offset int32 `protobuf:"varint,14,opt,name=offset,proto3" json:"offset,omitempty"`
+	// If true, total_size is returned.
+	WithTotal bool `protobuf:"varint,15,opt,name=with_total,json=withTotal,proto3" json:"with_total,omitempty"`
+	// If true, newest_events is returned.
+	WithNewestEvent bool `protobuf:"varint,16,opt,name=with_newest_event,json=withNewestEvent,proto3" json:"with_newest_event,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ListSessionsRequest) Reset() {
@@ -462,6 +548,55 @@ func (x *ListSessionsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListSessionsRequest) GetOrderBy() SessionOrder {
+	if x != nil {
+		return x.OrderBy
+	}
+	return SessionOrder_SESSION_ORDER_UNSPECIFIED
+}
+
+func (x *ListSessionsRequest) GetUpdatedAfter() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAfter
+	}
+	return nil
+}
+
+func (x *ListSessionsRequest) GetUpdatedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedBefore
+	}
+	return nil
+}
+
+func (x *ListSessionsRequest) GetSessionIdPrefix() string {
+	if x != nil {
+		return x.SessionIdPrefix
+	}
+	return ""
+}
+
+func (x *ListSessionsRequest) GetOffset() int32 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListSessionsRequest) GetWithTotal() bool {
+	if x != nil {
+		return x.WithTotal
+	}
+	return false
+}
+
+func (x *ListSessionsRequest) GetWithNewestEvent() bool {
+	if x != nil {
+		return x.WithNewestEvent
+	}
+	return false
+}
+
 // Response of ListSessions.
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -469,6 +604,12 @@ type ListSessionsResponse struct {
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	// Token of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000.
+	TotalSize int32 `protobuf:"varint,10,opt,name=total_size,json=totalSize,proto3" json:"total_size,omitempty"`
+	// The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+	// empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+	// server's max_response_bytes.
+	NewestEvents  []*SessionEvent `protobuf:"bytes,11,rep,name=newest_events,json=newestEvents,proto3" json:"newest_events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -515,6 +656,20 @@ func (x *ListSessionsResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListSessionsResponse) GetTotalSize() int32 {
+	if x != nil {
+		return x.TotalSize
+	}
+	return 0
+}
+
+func (x *ListSessionsResponse) GetNewestEvents() []*SessionEvent {
+	if x != nil {
+		return x.NewestEvents
+	}
+	return nil
 }
 
 // Request of UpdateSession.
@@ -1305,13 +1460,13 @@ var File_threadkeep_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x1bthreadkeep/v1/session.proto\"\xa5\x01\n" +
+	"#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\xa5\x01\n" +
 	"\x06Expiry\x12-\n" +
 	"\x03ttl\x18\x01 \x01(\v2\x19.google.protobuf.DurationH\x00R\x03ttl\x12=\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
 	"expireTime\x12%\n" +
 	"\rnever_expires\x18\x03 \x01(\bH\x00R\fneverExpiresB\x06\n" +
-	"\x04kind\"\xae\x03\n" +
+	"\x04kind\"\xd2\x03\n" +
 	"\x14CreateSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12-\n" +
 	"\x06expiry\x18\x02 \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12#\n" +
@@ -1320,7 +1475,9 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x0freturn_existing\x18\x05 \x01(\bR\x0ereturnExisting\x12#\n" +
 	"\rcontext_bytes\x18\x06 \x01(\x03R\fcontextBytes\x12;\n" +
 	"\vcreate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x1a9\n" +
+	"createTime\x12\"\n" +
+	"\runique_in_app\x18\n" +
+	" \x01(\bR\vuniqueInApp\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"c\n" +
@@ -1330,21 +1487,34 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x11GetSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\"F\n" +
 	"\x12GetSessionResponse\x120\n" +
-	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"\x8c\x02\n" +
+	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"\xd7\x04\n" +
 	"\x13ListSessionsRequest\x12\x15\n" +
 	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12F\n" +
 	"\x06labels\x18\x03 \x03(\v2..threadkeep.v1.ListSessionsRequest.LabelsEntryR\x06labels\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\x1a9\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x126\n" +
+	"\border_by\x18\n" +
+	" \x01(\x0e2\x1b.threadkeep.v1.SessionOrderR\aorderBy\x12?\n" +
+	"\rupdated_after\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedAfter\x12A\n" +
+	"\x0eupdated_before\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\rupdatedBefore\x12*\n" +
+	"\x11session_id_prefix\x18\r \x01(\tR\x0fsessionIdPrefix\x12\x16\n" +
+	"\x06offset\x18\x0e \x01(\x05R\x06offset\x12\x1d\n" +
+	"\n" +
+	"with_total\x18\x0f \x01(\bR\twithTotal\x12*\n" +
+	"\x11with_newest_event\x18\x10 \x01(\bR\x0fwithNewestEvent\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
-	"\x04_app\"r\n" +
+	"\x04_app\"\xd3\x01\n" +
 	"\x14ListSessionsResponse\x122\n" +
 	"\bsessions\x18\x01 \x03(\v2\x16.threadkeep.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xff\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1d\n" +
+	"\n" +
+	"total_size\x18\n" +
+	" \x01(\x05R\ttotalSize\x12@\n" +
+	"\rnewest_events\x18\v \x03(\v2\x1b.threadkeep.v1.SessionEventR\fnewestEvents\"\xff\x04\n" +
 	"\x14UpdateSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
@@ -1412,7 +1582,13 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x04_app\"d\n" +
 	"\x15DeleteByLabelResponse\x127\n" +
 	"\areceipt\x18\x01 \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more2\x94\a\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more*\xbb\x01\n" +
+	"\fSessionOrder\x12\x1d\n" +
+	"\x19SESSION_ORDER_UNSPECIFIED\x10\x00\x12$\n" +
+	" SESSION_ORDER_CREATED_LAST_FIRST\x10\x01\x12\x1f\n" +
+	"\x1bSESSION_ORDER_CREATED_FIRST\x10\x02\x12$\n" +
+	" SESSION_ORDER_UPDATED_LAST_FIRST\x10\x03\x12\x1f\n" +
+	"\x1bSESSION_ORDER_UPDATED_FIRST\x10\x042\x94\a\n" +
 	"\x0eSessionService\x12c\n" +
 	"\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x00\x12Z\n" +
 	"\n" +
@@ -1439,86 +1615,93 @@ func file_threadkeep_v1_session_service_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_session_service_proto_rawDescData
 }
 
+var file_threadkeep_v1_session_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_threadkeep_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_threadkeep_v1_session_service_proto_goTypes = []any{
-	(*Expiry)(nil),                        // 0: threadkeep.v1.Expiry
-	(*CreateSessionRequest)(nil),          // 1: threadkeep.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil),         // 2: threadkeep.v1.CreateSessionResponse
-	(*GetSessionRequest)(nil),             // 3: threadkeep.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),            // 4: threadkeep.v1.GetSessionResponse
-	(*ListSessionsRequest)(nil),           // 5: threadkeep.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),          // 6: threadkeep.v1.ListSessionsResponse
-	(*UpdateSessionRequest)(nil),          // 7: threadkeep.v1.UpdateSessionRequest
-	(*UpdateSessionResponse)(nil),         // 8: threadkeep.v1.UpdateSessionResponse
-	(*DeleteSessionRequest)(nil),          // 9: threadkeep.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil),         // 10: threadkeep.v1.DeleteSessionResponse
-	(*DeleteExpiredSessionsRequest)(nil),  // 11: threadkeep.v1.DeleteExpiredSessionsRequest
-	(*DeleteExpiredSessionsResponse)(nil), // 12: threadkeep.v1.DeleteExpiredSessionsResponse
-	(*DeleteUserRequest)(nil),             // 13: threadkeep.v1.DeleteUserRequest
-	(*DeleteUserResponse)(nil),            // 14: threadkeep.v1.DeleteUserResponse
-	(*DeleteAppRequest)(nil),              // 15: threadkeep.v1.DeleteAppRequest
-	(*DeleteAppResponse)(nil),             // 16: threadkeep.v1.DeleteAppResponse
-	(*DeleteByLabelRequest)(nil),          // 17: threadkeep.v1.DeleteByLabelRequest
-	(*DeleteByLabelResponse)(nil),         // 18: threadkeep.v1.DeleteByLabelResponse
-	nil,                                   // 19: threadkeep.v1.CreateSessionRequest.LabelsEntry
-	nil,                                   // 20: threadkeep.v1.ListSessionsRequest.LabelsEntry
-	nil,                                   // 21: threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	nil,                                   // 22: threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
-	nil,                                   // 23: threadkeep.v1.DeleteByLabelRequest.LabelsEntry
-	(*durationpb.Duration)(nil),           // 24: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),         // 25: google.protobuf.Timestamp
-	(*SessionRef)(nil),                    // 26: threadkeep.v1.SessionRef
-	(*Session)(nil),                       // 27: threadkeep.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),         // 28: google.protobuf.FieldMask
-	(*ErasureReceipt)(nil),                // 29: threadkeep.v1.ErasureReceipt
+	(SessionOrder)(0),                     // 0: threadkeep.v1.SessionOrder
+	(*Expiry)(nil),                        // 1: threadkeep.v1.Expiry
+	(*CreateSessionRequest)(nil),          // 2: threadkeep.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil),         // 3: threadkeep.v1.CreateSessionResponse
+	(*GetSessionRequest)(nil),             // 4: threadkeep.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),            // 5: threadkeep.v1.GetSessionResponse
+	(*ListSessionsRequest)(nil),           // 6: threadkeep.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),          // 7: threadkeep.v1.ListSessionsResponse
+	(*UpdateSessionRequest)(nil),          // 8: threadkeep.v1.UpdateSessionRequest
+	(*UpdateSessionResponse)(nil),         // 9: threadkeep.v1.UpdateSessionResponse
+	(*DeleteSessionRequest)(nil),          // 10: threadkeep.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),         // 11: threadkeep.v1.DeleteSessionResponse
+	(*DeleteExpiredSessionsRequest)(nil),  // 12: threadkeep.v1.DeleteExpiredSessionsRequest
+	(*DeleteExpiredSessionsResponse)(nil), // 13: threadkeep.v1.DeleteExpiredSessionsResponse
+	(*DeleteUserRequest)(nil),             // 14: threadkeep.v1.DeleteUserRequest
+	(*DeleteUserResponse)(nil),            // 15: threadkeep.v1.DeleteUserResponse
+	(*DeleteAppRequest)(nil),              // 16: threadkeep.v1.DeleteAppRequest
+	(*DeleteAppResponse)(nil),             // 17: threadkeep.v1.DeleteAppResponse
+	(*DeleteByLabelRequest)(nil),          // 18: threadkeep.v1.DeleteByLabelRequest
+	(*DeleteByLabelResponse)(nil),         // 19: threadkeep.v1.DeleteByLabelResponse
+	nil,                                   // 20: threadkeep.v1.CreateSessionRequest.LabelsEntry
+	nil,                                   // 21: threadkeep.v1.ListSessionsRequest.LabelsEntry
+	nil,                                   // 22: threadkeep.v1.UpdateSessionRequest.LabelsEntry
+	nil,                                   // 23: threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
+	nil,                                   // 24: threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	(*durationpb.Duration)(nil),           // 25: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),         // 26: google.protobuf.Timestamp
+	(*SessionRef)(nil),                    // 27: threadkeep.v1.SessionRef
+	(*Session)(nil),                       // 28: threadkeep.v1.Session
+	(*SessionEvent)(nil),                  // 29: threadkeep.v1.SessionEvent
+	(*fieldmaskpb.FieldMask)(nil),         // 30: google.protobuf.FieldMask
+	(*ErasureReceipt)(nil),                // 31: threadkeep.v1.ErasureReceipt
 }
 var file_threadkeep_v1_session_service_proto_depIdxs = []int32{
-	24, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
-	25, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
-	26, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	0,  // 3: threadkeep.v1.CreateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
-	19, // 4: threadkeep.v1.CreateSessionRequest.labels:type_name -> threadkeep.v1.CreateSessionRequest.LabelsEntry
-	25, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
-	27, // 6: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
-	26, // 7: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	27, // 8: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
-	20, // 9: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
-	27, // 10: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
-	26, // 11: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	28, // 12: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	0,  // 13: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
-	21, // 14: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	22, // 15: threadkeep.v1.UpdateSessionRequest.set_labels:type_name -> threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
-	27, // 16: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
-	26, // 17: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	25, // 18: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
-	29, // 19: threadkeep.v1.DeleteUserResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	29, // 20: threadkeep.v1.DeleteAppResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	23, // 21: threadkeep.v1.DeleteByLabelRequest.labels:type_name -> threadkeep.v1.DeleteByLabelRequest.LabelsEntry
-	29, // 22: threadkeep.v1.DeleteByLabelResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	1,  // 23: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
-	3,  // 24: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
-	5,  // 25: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
-	7,  // 26: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
-	9,  // 27: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
-	11, // 28: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
-	13, // 29: threadkeep.v1.SessionService.DeleteUser:input_type -> threadkeep.v1.DeleteUserRequest
-	15, // 30: threadkeep.v1.SessionService.DeleteApp:input_type -> threadkeep.v1.DeleteAppRequest
-	17, // 31: threadkeep.v1.SessionService.DeleteByLabel:input_type -> threadkeep.v1.DeleteByLabelRequest
-	2,  // 32: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
-	4,  // 33: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
-	6,  // 34: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
-	8,  // 35: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
-	10, // 36: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
-	12, // 37: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
-	14, // 38: threadkeep.v1.SessionService.DeleteUser:output_type -> threadkeep.v1.DeleteUserResponse
-	16, // 39: threadkeep.v1.SessionService.DeleteApp:output_type -> threadkeep.v1.DeleteAppResponse
-	18, // 40: threadkeep.v1.SessionService.DeleteByLabel:output_type -> threadkeep.v1.DeleteByLabelResponse
-	32, // [32:41] is the sub-list for method output_type
-	23, // [23:32] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	25, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
+	26, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
+	27, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	1,  // 3: threadkeep.v1.CreateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
+	20, // 4: threadkeep.v1.CreateSessionRequest.labels:type_name -> threadkeep.v1.CreateSessionRequest.LabelsEntry
+	26, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
+	28, // 6: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
+	27, // 7: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	28, // 8: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
+	21, // 9: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
+	0,  // 10: threadkeep.v1.ListSessionsRequest.order_by:type_name -> threadkeep.v1.SessionOrder
+	26, // 11: threadkeep.v1.ListSessionsRequest.updated_after:type_name -> google.protobuf.Timestamp
+	26, // 12: threadkeep.v1.ListSessionsRequest.updated_before:type_name -> google.protobuf.Timestamp
+	28, // 13: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
+	29, // 14: threadkeep.v1.ListSessionsResponse.newest_events:type_name -> threadkeep.v1.SessionEvent
+	27, // 15: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	30, // 16: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	1,  // 17: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
+	22, // 18: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
+	23, // 19: threadkeep.v1.UpdateSessionRequest.set_labels:type_name -> threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
+	28, // 20: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
+	27, // 21: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	26, // 22: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
+	31, // 23: threadkeep.v1.DeleteUserResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	31, // 24: threadkeep.v1.DeleteAppResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	24, // 25: threadkeep.v1.DeleteByLabelRequest.labels:type_name -> threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	31, // 26: threadkeep.v1.DeleteByLabelResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	2,  // 27: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
+	4,  // 28: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
+	6,  // 29: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
+	8,  // 30: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
+	10, // 31: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
+	12, // 32: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
+	14, // 33: threadkeep.v1.SessionService.DeleteUser:input_type -> threadkeep.v1.DeleteUserRequest
+	16, // 34: threadkeep.v1.SessionService.DeleteApp:input_type -> threadkeep.v1.DeleteAppRequest
+	18, // 35: threadkeep.v1.SessionService.DeleteByLabel:input_type -> threadkeep.v1.DeleteByLabelRequest
+	3,  // 36: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
+	5,  // 37: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
+	7,  // 38: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
+	9,  // 39: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
+	11, // 40: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
+	13, // 41: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
+	15, // 42: threadkeep.v1.SessionService.DeleteUser:output_type -> threadkeep.v1.DeleteUserResponse
+	17, // 43: threadkeep.v1.SessionService.DeleteApp:output_type -> threadkeep.v1.DeleteAppResponse
+	19, // 44: threadkeep.v1.SessionService.DeleteByLabel:output_type -> threadkeep.v1.DeleteByLabelResponse
+	36, // [36:45] is the sub-list for method output_type
+	27, // [27:36] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_session_service_proto_init() }
@@ -1528,6 +1711,7 @@ func file_threadkeep_v1_session_service_proto_init() {
 	}
 	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_erasure_proto_init()
+	file_threadkeep_v1_event_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_session_service_proto_msgTypes[0].OneofWrappers = []any{
 		(*Expiry_Ttl)(nil),
@@ -1544,13 +1728,14 @@ func file_threadkeep_v1_session_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_session_service_proto_rawDesc), len(file_threadkeep_v1_session_service_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_threadkeep_v1_session_service_proto_goTypes,
 		DependencyIndexes: file_threadkeep_v1_session_service_proto_depIdxs,
+		EnumInfos:         file_threadkeep_v1_session_service_proto_enumTypes,
 		MessageInfos:      file_threadkeep_v1_session_service_proto_msgTypes,
 	}.Build()
 	File_threadkeep_v1_session_service_proto = out.File

@@ -39,12 +39,15 @@ const (
 // Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
 type SessionServiceClient interface {
 	// Creates a session.
-	// Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+	// Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+	// INVALID_FIELD.
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// Returns the metadata of a session.
 	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+	// Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+	// that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+	// minute as one of the page.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
 	// Updates the fields in the mask, or parts of the metadata and of the labels.
@@ -175,12 +178,15 @@ func (c *sessionServiceClient) DeleteByLabel(ctx context.Context, in *DeleteByLa
 // Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
 type SessionServiceServer interface {
 	// Creates a session.
-	// Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+	// Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+	// INVALID_FIELD.
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// Returns the metadata of a session.
 	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+	// Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+	// that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+	// minute as one of the page.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
 	// Updates the fields in the mask, or parts of the metadata and of the labels.

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from .._convert import Metadata, SessionLike, encodable, expiry, json_text, timestamp
+from .._convert import Metadata, SessionLike, encodable, enum_value, expiry, json_text, timestamp
 from ..v1 import session_service_pb2 as ss
 from ..v1.session_pb2 import Session, SessionRef
 from .connection import AsyncConnection
@@ -30,6 +30,7 @@ class AsyncSessions(AsyncConnection):
         context_bytes: int = 0,
         create_time: datetime | int | None = None,
         return_existing: bool = False,
+        unique_in_app: bool = False,
         timeout: float | None = None,
     ) -> Session:
         """Create a session, by default of the client's user and app; without an id the server generates one.
@@ -38,7 +39,7 @@ class AsyncSessions(AsyncConnection):
         after the server's default, 60 days. `metadata` is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at
         most 64. `context_bytes`: the default size of contexts; 0 is the server's. `create_time`: the
         start of an imported conversation; by default now. Raises SessionAlreadyExists, unless `return_existing`, which
-        returns the existing session unchanged.
+        returns the existing session unchanged; with `unique_in_app` also if another user of the app has the id.
         """
         request = ss.CreateSessionRequest(
             session=self._new_ref(session_id, app, user_id),
@@ -48,6 +49,7 @@ class AsyncSessions(AsyncConnection):
             context_bytes=context_bytes,
             create_time=timestamp(create_time, "create_time"),
             return_existing=return_existing,
+            unique_in_app=unique_in_app,
         )
         return (await self._call((await self._stubs()).sessions.CreateSession, request, timeout)).session
 
@@ -64,15 +66,25 @@ class AsyncSessions(AsyncConnection):
         all_users: bool = False,
         all_apps: bool = False,
         labels: Mapping[str, str] | None = None,
+        order: ss.SessionOrder.ValueType | str = ss.SESSION_ORDER_UNSPECIFIED,
+        updated_after: datetime | int | None = None,
+        updated_before: datetime | int | None = None,
+        prefix: str = "",
         page_size: int = 0,
         page_token: str = "",
+        offset: int = 0,
+        with_total: bool = False,
+        with_newest_event: bool = False,
         timeout: float | None = None,
     ) -> ss.ListSessionsResponse:
-        """One page of sessions, newest first.
+        """One page of sessions, by default newest first.
 
         `user_id`, `app`: by default the client's; `app=""` is sessions without one. `all_users`, `all_apps`: sessions of
-        every user, of every app. `labels`: only sessions with all of them. `page_size`: 0 is 100, at most 1,000.
-        Raises InvalidPageToken.
+        every user, of every app. `labels`: only sessions with all of them. `order`: "created_last_first" (the default),
+        "created_first", "updated_last_first" or "updated_first". `updated_after`, `updated_before`: exclusive; aware datetimes
+        or nanoseconds since the epoch. `prefix`: of the session id. `page_size`: 0 is 100, at most 1,000. `offset`: sessions to
+        skip, at most 10,000. `with_total`: count them, up to 10,000, in `total_size`. `with_newest_event`: the last event of
+        each, in `newest_events`. Raises InvalidPageToken.
         """
         request = ss.ListSessionsRequest(
             user_id=self._user(user_id, all_users),
@@ -80,6 +92,13 @@ class AsyncSessions(AsyncConnection):
             labels=labels,
             page_size=page_size,
             page_token=page_token,
+            order_by=enum_value(dict(ss.SessionOrder.items()), "SESSION_ORDER_", order, "order"),
+            updated_after=timestamp(updated_after, "updated_after"),
+            updated_before=timestamp(updated_before, "updated_before"),
+            session_id_prefix=prefix,
+            offset=offset,
+            with_total=with_total,
+            with_newest_event=with_newest_event,
         )
         return await self._call((await self._stubs()).sessions.ListSessions, request, timeout)
 
@@ -91,6 +110,10 @@ class AsyncSessions(AsyncConnection):
         all_users: bool = False,
         all_apps: bool = False,
         labels: Mapping[str, str] | None = None,
+        order: ss.SessionOrder.ValueType | str = ss.SESSION_ORDER_UNSPECIFIED,
+        updated_after: datetime | int | None = None,
+        updated_before: datetime | int | None = None,
+        prefix: str = "",
         page_size: int = 0,
         timeout: float | None = None,
     ) -> AsyncIterator[Session]:
@@ -103,6 +126,10 @@ class AsyncSessions(AsyncConnection):
                 all_users=all_users,
                 all_apps=all_apps,
                 labels=labels,
+                order=order,
+                updated_after=updated_after,
+                updated_before=updated_before,
+                prefix=prefix,
                 page_size=page_size,
                 page_token=token,
                 timeout=timeout,

@@ -27,10 +27,11 @@ from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mas
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
 from threadkeep.v1 import erasure_pb2 as threadkeep_dot_v1_dot_erasure__pb2
+from threadkeep.v1 import event_pb2 as threadkeep_dot_v1_dot_event__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x1bthreadkeep/v1/session.proto\"\x86\x01\n\x06\x45xpiry\x12(\n\x03ttl\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x31\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x17\n\rnever_expires\x18\x03 \x01(\x08H\x00\x42\x06\n\x04kind\"\xd1\x02\n\x14\x43reateSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12%\n\x06\x65xpiry\x18\x02 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x03 \x01(\t\x12?\n\x06labels\x18\x04 \x03(\x0b\x32/.threadkeep.v1.CreateSessionRequest.LabelsEntry\x12\x17\n\x0freturn_existing\x18\x05 \x01(\x08\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"Q\n\x15\x43reateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"?\n\x11GetSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\"=\n\x12GetSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\"\xd6\x01\n\x13ListSessionsRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12>\n\x06labels\x18\x03 \x03(\x0b\x32..threadkeep.v1.ListSessionsRequest.LabelsEntry\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"Y\n\x14ListSessionsResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.threadkeep.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xf4\x03\n\x14UpdateSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12%\n\x06\x65xpiry\x18\x03 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x04 \x01(\t\x12?\n\x06labels\x18\x05 \x03(\x0b\x32/.threadkeep.v1.UpdateSessionRequest.LabelsEntry\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x12\x1b\n\x13metadata_patch_json\x18\x07 \x01(\t\x12\x46\n\nset_labels\x18\x08 \x03(\x0b\x32\x32.threadkeep.v1.UpdateSessionRequest.SetLabelsEntry\x12\x15\n\rremove_labels\x18\t \x03(\t\x12\x0c\n\x04\x65tag\x18\n \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x30\n\x0eSetLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"@\n\x15UpdateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\"Z\n\x14\x44\x65leteSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x16\n\x0epurge_memories\x18\x02 \x01(\x08\"Z\n\x15\x44\x65leteSessionResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x08\x12\x16\n\x0e\x64\x65leted_events\x18\x02 \x01(\x03\x12\x18\n\x10\x64\x65leted_memories\x18\x03 \x01(\x03\"u\n\x1c\x44\x65leteExpiredSessionsRequest\x12*\n\x06\x62\x65\x66ore\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x03 \x01(\tB\x06\n\x04_app\"G\n\x1d\x44\x65leteExpiredSessionsResponse\x12\x18\n\x10\x64\x65leted_sessions\x18\x01 \x01(\x03\x12\x0c\n\x04more\x18\x02 \x01(\x08\"R\n\x11\x44\x65leteUserRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x03 \x01(\tB\x06\n\x04_app\"R\n\x12\x44\x65leteUserResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x02 \x01(\x08\"@\n\x10\x44\x65leteAppRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x02 \x01(\tB\x06\n\x04_app\"Q\n\x11\x44\x65leteAppResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x02 \x01(\x08\"\xdd\x01\n\x14\x44\x65leteByLabelRequest\x12?\n\x06labels\x18\x01 \x03(\x0b\x32/.threadkeep.v1.DeleteByLabelRequest.LabelsEntry\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x03 \x01(\t\x12\x16\n\x0epurge_memories\x18\x04 \x01(\x08\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"U\n\x15\x44\x65leteByLabelResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x02 \x01(\x08\x32\x94\x07\n\x0eSessionService\x12\x63\n\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03\x12Z\n\nGetSession\x12 .threadkeep.v1.GetSessionRequest\x1a!.threadkeep.v1.GetSessionResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12`\n\x0cListSessions\x12\".threadkeep.v1.ListSessionsRequest\x1a#.threadkeep.v1.ListSessionsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x63\n\rUpdateSession\x12#.threadkeep.v1.UpdateSessionRequest\x1a$.threadkeep.v1.UpdateSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x63\n\rDeleteSession\x12#.threadkeep.v1.DeleteSessionRequest\x1a$.threadkeep.v1.DeleteSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12{\n\x15\x44\x65leteExpiredSessions\x12+.threadkeep.v1.DeleteExpiredSessionsRequest\x1a,.threadkeep.v1.DeleteExpiredSessionsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12Z\n\nDeleteUser\x12 .threadkeep.v1.DeleteUserRequest\x1a!.threadkeep.v1.DeleteUserResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12W\n\tDeleteApp\x12\x1f.threadkeep.v1.DeleteAppRequest\x1a .threadkeep.v1.DeleteAppResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12\x63\n\rDeleteByLabel\x12#.threadkeep.v1.DeleteByLabelRequest\x1a$.threadkeep.v1.DeleteByLabelResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\x86\x01\n\x06\x45xpiry\x12(\n\x03ttl\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x31\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x17\n\rnever_expires\x18\x03 \x01(\x08H\x00\x42\x06\n\x04kind\"\xe8\x02\n\x14\x43reateSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12%\n\x06\x65xpiry\x18\x02 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x03 \x01(\t\x12?\n\x06labels\x18\x04 \x03(\x0b\x32/.threadkeep.v1.CreateSessionRequest.LabelsEntry\x12\x17\n\x0freturn_existing\x18\x05 \x01(\x08\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\runique_in_app\x18\n \x01(\x08\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"Q\n\x15\x43reateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"?\n\x11GetSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\"=\n\x12GetSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\"\xc6\x03\n\x13ListSessionsRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12>\n\x06labels\x18\x03 \x03(\x0b\x32..threadkeep.v1.ListSessionsRequest.LabelsEntry\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12-\n\x08order_by\x18\n \x01(\x0e\x32\x1b.threadkeep.v1.SessionOrder\x12\x31\n\rupdated_after\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0eupdated_before\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x19\n\x11session_id_prefix\x18\r \x01(\t\x12\x0e\n\x06offset\x18\x0e \x01(\x05\x12\x12\n\nwith_total\x18\x0f \x01(\x08\x12\x19\n\x11with_newest_event\x18\x10 \x01(\x08\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"\xa1\x01\n\x14ListSessionsResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.threadkeep.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x12\n\ntotal_size\x18\n \x01(\x05\x12\x32\n\rnewest_events\x18\x0b \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"\xf4\x03\n\x14UpdateSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12%\n\x06\x65xpiry\x18\x03 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x04 \x01(\t\x12?\n\x06labels\x18\x05 \x03(\x0b\x32/.threadkeep.v1.UpdateSessionRequest.LabelsEntry\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x12\x1b\n\x13metadata_patch_json\x18\x07 \x01(\t\x12\x46\n\nset_labels\x18\x08 \x03(\x0b\x32\x32.threadkeep.v1.UpdateSessionRequest.SetLabelsEntry\x12\x15\n\rremove_labels\x18\t \x03(\t\x12\x0c\n\x04\x65tag\x18\n \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x30\n\x0eSetLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"@\n\x15UpdateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\"Z\n\x14\x44\x65leteSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x16\n\x0epurge_memories\x18\x02 \x01(\x08\"Z\n\x15\x44\x65leteSessionResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x08\x12\x16\n\x0e\x64\x65leted_events\x18\x02 \x01(\x03\x12\x18\n\x10\x64\x65leted_memories\x18\x03 \x01(\x03\"u\n\x1c\x44\x65leteExpiredSessionsRequest\x12*\n\x06\x62\x65\x66ore\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x03 \x01(\tB\x06\n\x04_app\"G\n\x1d\x44\x65leteExpiredSessionsResponse\x12\x18\n\x10\x64\x65leted_sessions\x18\x01 \x01(\x03\x12\x0c\n\x04more\x18\x02 \x01(\x08\"R\n\x11\x44\x65leteUserRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x03 \x01(\tB\x06\n\x04_app\"R\n\x12\x44\x65leteUserResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x02 \x01(\x08\"@\n\x10\x44\x65leteAppRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x02 \x01(\tB\x06\n\x04_app\"Q\n\x11\x44\x65leteAppResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x02 \x01(\x08\"\xdd\x01\n\x14\x44\x65leteByLabelRequest\x12?\n\x06labels\x18\x01 \x03(\x0b\x32/.threadkeep.v1.DeleteByLabelRequest.LabelsEntry\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x03 \x01(\t\x12\x16\n\x0epurge_memories\x18\x04 \x01(\x08\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"U\n\x15\x44\x65leteByLabelResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x02 \x01(\x08*\xbb\x01\n\x0cSessionOrder\x12\x1d\n\x19SESSION_ORDER_UNSPECIFIED\x10\x00\x12$\n SESSION_ORDER_CREATED_LAST_FIRST\x10\x01\x12\x1f\n\x1bSESSION_ORDER_CREATED_FIRST\x10\x02\x12$\n SESSION_ORDER_UPDATED_LAST_FIRST\x10\x03\x12\x1f\n\x1bSESSION_ORDER_UPDATED_FIRST\x10\x04\x32\x94\x07\n\x0eSessionService\x12\x63\n\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03\x12Z\n\nGetSession\x12 .threadkeep.v1.GetSessionRequest\x1a!.threadkeep.v1.GetSessionResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12`\n\x0cListSessions\x12\".threadkeep.v1.ListSessionsRequest\x1a#.threadkeep.v1.ListSessionsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x63\n\rUpdateSession\x12#.threadkeep.v1.UpdateSessionRequest\x1a$.threadkeep.v1.UpdateSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x63\n\rDeleteSession\x12#.threadkeep.v1.DeleteSessionRequest\x1a$.threadkeep.v1.DeleteSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12{\n\x15\x44\x65leteExpiredSessions\x12+.threadkeep.v1.DeleteExpiredSessionsRequest\x1a,.threadkeep.v1.DeleteExpiredSessionsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12Z\n\nDeleteUser\x12 .threadkeep.v1.DeleteUserRequest\x1a!.threadkeep.v1.DeleteUserResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12W\n\tDeleteApp\x12\x1f.threadkeep.v1.DeleteAppRequest\x1a .threadkeep.v1.DeleteAppResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12\x63\n\rDeleteByLabel\x12#.threadkeep.v1.DeleteByLabelRequest\x1a$.threadkeep.v1.DeleteByLabelResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -66,54 +67,56 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SESSIONSERVICE'].methods_by_name['DeleteApp']._serialized_options = b'\220\002\002\210\266\030\005'
   _globals['_SESSIONSERVICE'].methods_by_name['DeleteByLabel']._loaded_options = None
   _globals['_SESSIONSERVICE'].methods_by_name['DeleteByLabel']._serialized_options = b'\220\002\002\210\266\030\005'
-  _globals['_EXPIRY']._serialized_start=240
-  _globals['_EXPIRY']._serialized_end=374
-  _globals['_CREATESESSIONREQUEST']._serialized_start=377
-  _globals['_CREATESESSIONREQUEST']._serialized_end=714
-  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_start=669
-  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_end=714
-  _globals['_CREATESESSIONRESPONSE']._serialized_start=716
-  _globals['_CREATESESSIONRESPONSE']._serialized_end=797
-  _globals['_GETSESSIONREQUEST']._serialized_start=799
-  _globals['_GETSESSIONREQUEST']._serialized_end=862
-  _globals['_GETSESSIONRESPONSE']._serialized_start=864
-  _globals['_GETSESSIONRESPONSE']._serialized_end=925
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=928
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=1142
-  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_start=669
-  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_end=714
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1144
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1233
-  _globals['_UPDATESESSIONREQUEST']._serialized_start=1236
-  _globals['_UPDATESESSIONREQUEST']._serialized_end=1736
-  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_start=669
-  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_end=714
-  _globals['_UPDATESESSIONREQUEST_SETLABELSENTRY']._serialized_start=1688
-  _globals['_UPDATESESSIONREQUEST_SETLABELSENTRY']._serialized_end=1736
-  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1738
-  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1802
-  _globals['_DELETESESSIONREQUEST']._serialized_start=1804
-  _globals['_DELETESESSIONREQUEST']._serialized_end=1894
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=1896
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=1986
-  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_start=1988
-  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_end=2105
-  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_start=2107
-  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_end=2178
-  _globals['_DELETEUSERREQUEST']._serialized_start=2180
-  _globals['_DELETEUSERREQUEST']._serialized_end=2262
-  _globals['_DELETEUSERRESPONSE']._serialized_start=2264
-  _globals['_DELETEUSERRESPONSE']._serialized_end=2346
-  _globals['_DELETEAPPREQUEST']._serialized_start=2348
-  _globals['_DELETEAPPREQUEST']._serialized_end=2412
-  _globals['_DELETEAPPRESPONSE']._serialized_start=2414
-  _globals['_DELETEAPPRESPONSE']._serialized_end=2495
-  _globals['_DELETEBYLABELREQUEST']._serialized_start=2498
-  _globals['_DELETEBYLABELREQUEST']._serialized_end=2719
-  _globals['_DELETEBYLABELREQUEST_LABELSENTRY']._serialized_start=669
-  _globals['_DELETEBYLABELREQUEST_LABELSENTRY']._serialized_end=714
-  _globals['_DELETEBYLABELRESPONSE']._serialized_start=2721
-  _globals['_DELETEBYLABELRESPONSE']._serialized_end=2806
-  _globals['_SESSIONSERVICE']._serialized_start=2809
-  _globals['_SESSIONSERVICE']._serialized_end=3725
+  _globals['_SESSIONORDER']._serialized_start=3172
+  _globals['_SESSIONORDER']._serialized_end=3359
+  _globals['_EXPIRY']._serialized_start=267
+  _globals['_EXPIRY']._serialized_end=401
+  _globals['_CREATESESSIONREQUEST']._serialized_start=404
+  _globals['_CREATESESSIONREQUEST']._serialized_end=764
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_start=719
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_end=764
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=766
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=847
+  _globals['_GETSESSIONREQUEST']._serialized_start=849
+  _globals['_GETSESSIONREQUEST']._serialized_end=912
+  _globals['_GETSESSIONRESPONSE']._serialized_start=914
+  _globals['_GETSESSIONRESPONSE']._serialized_end=975
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=978
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=1432
+  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_start=719
+  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_end=764
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1435
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1596
+  _globals['_UPDATESESSIONREQUEST']._serialized_start=1599
+  _globals['_UPDATESESSIONREQUEST']._serialized_end=2099
+  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_start=719
+  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_end=764
+  _globals['_UPDATESESSIONREQUEST_SETLABELSENTRY']._serialized_start=2051
+  _globals['_UPDATESESSIONREQUEST_SETLABELSENTRY']._serialized_end=2099
+  _globals['_UPDATESESSIONRESPONSE']._serialized_start=2101
+  _globals['_UPDATESESSIONRESPONSE']._serialized_end=2165
+  _globals['_DELETESESSIONREQUEST']._serialized_start=2167
+  _globals['_DELETESESSIONREQUEST']._serialized_end=2257
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=2259
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=2349
+  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_start=2351
+  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_end=2468
+  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_start=2470
+  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_end=2541
+  _globals['_DELETEUSERREQUEST']._serialized_start=2543
+  _globals['_DELETEUSERREQUEST']._serialized_end=2625
+  _globals['_DELETEUSERRESPONSE']._serialized_start=2627
+  _globals['_DELETEUSERRESPONSE']._serialized_end=2709
+  _globals['_DELETEAPPREQUEST']._serialized_start=2711
+  _globals['_DELETEAPPREQUEST']._serialized_end=2775
+  _globals['_DELETEAPPRESPONSE']._serialized_start=2777
+  _globals['_DELETEAPPRESPONSE']._serialized_end=2858
+  _globals['_DELETEBYLABELREQUEST']._serialized_start=2861
+  _globals['_DELETEBYLABELREQUEST']._serialized_end=3082
+  _globals['_DELETEBYLABELREQUEST_LABELSENTRY']._serialized_start=719
+  _globals['_DELETEBYLABELREQUEST_LABELSENTRY']._serialized_end=764
+  _globals['_DELETEBYLABELRESPONSE']._serialized_start=3084
+  _globals['_DELETEBYLABELRESPONSE']._serialized_end=3169
+  _globals['_SESSIONSERVICE']._serialized_start=3362
+  _globals['_SESSIONSERVICE']._serialized_end=4278
 # @@protoc_insertion_point(module_scope)

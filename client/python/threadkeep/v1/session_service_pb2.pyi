@@ -9,13 +9,53 @@ import google.protobuf.descriptor
 import google.protobuf.duration_pb2
 import google.protobuf.field_mask_pb2
 import google.protobuf.internal.containers
+import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
+import sys
 import threadkeep.v1.erasure_pb2
+import threadkeep.v1.event_pb2
 import threadkeep.v1.session_pb2
 import typing
 
+if sys.version_info >= (3, 10):
+    import typing as typing_extensions
+else:
+    import typing_extensions
+
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
+
+class _SessionOrder:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _SessionOrderEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_SessionOrder.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    SESSION_ORDER_UNSPECIFIED: _SessionOrder.ValueType  # 0
+    """Same as SESSION_ORDER_CREATED_LAST_FIRST."""
+    SESSION_ORDER_CREATED_LAST_FIRST: _SessionOrder.ValueType  # 1
+    """By create_time, the latest first."""
+    SESSION_ORDER_CREATED_FIRST: _SessionOrder.ValueType  # 2
+    """By create_time, the earliest first."""
+    SESSION_ORDER_UPDATED_LAST_FIRST: _SessionOrder.ValueType  # 3
+    """By update_time, the latest first. A session that is updated while pages are read may be missing from the later ones."""
+    SESSION_ORDER_UPDATED_FIRST: _SessionOrder.ValueType  # 4
+    """By update_time, the earliest first. A session that is updated while pages are read may be in two of them."""
+
+class SessionOrder(_SessionOrder, metaclass=_SessionOrderEnumTypeWrapper):
+    """The order of a list of sessions. Sessions of the same time are in the order of their creation, in the same direction."""
+
+SESSION_ORDER_UNSPECIFIED: SessionOrder.ValueType  # 0
+"""Same as SESSION_ORDER_CREATED_LAST_FIRST."""
+SESSION_ORDER_CREATED_LAST_FIRST: SessionOrder.ValueType  # 1
+"""By create_time, the latest first."""
+SESSION_ORDER_CREATED_FIRST: SessionOrder.ValueType  # 2
+"""By create_time, the earliest first."""
+SESSION_ORDER_UPDATED_LAST_FIRST: SessionOrder.ValueType  # 3
+"""By update_time, the latest first. A session that is updated while pages are read may be missing from the later ones."""
+SESSION_ORDER_UPDATED_FIRST: SessionOrder.ValueType  # 4
+"""By update_time, the earliest first. A session that is updated while pages are read may be in two of them."""
+global___SessionOrder = SessionOrder
 
 @typing.final
 class Expiry(google.protobuf.message.Message):
@@ -78,12 +118,17 @@ class CreateSessionRequest(google.protobuf.message.Message):
     RETURN_EXISTING_FIELD_NUMBER: builtins.int
     CONTEXT_BYTES_FIELD_NUMBER: builtins.int
     CREATE_TIME_FIELD_NUMBER: builtins.int
+    UNIQUE_IN_APP_FIELD_NUMBER: builtins.int
     metadata_json: builtins.str
     """See Session.metadata_json."""
     return_existing: builtins.bool
     """If true, returns an existing session unchanged instead of failing."""
     context_bytes: builtins.int
     """See Session.context_bytes. Negative values are rejected."""
+    unique_in_app: builtins.bool
+    """If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
+    return_existing. Sessions that are created without it are not refused.
+    """
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
         """Identity of the session. user_id is REQUIRED; if session_id is empty, the server generates one."""
@@ -113,9 +158,10 @@ class CreateSessionRequest(google.protobuf.message.Message):
         return_existing: builtins.bool = ...,
         context_bytes: builtins.int = ...,
         create_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        unique_in_app: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["create_time", b"create_time", "expiry", b"expiry", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "return_existing", b"return_existing", "session", b"session"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "return_existing", b"return_existing", "session", b"session", "unique_in_app", b"unique_in_app"]) -> None: ...
 
 global___CreateSessionRequest = CreateSessionRequest
 
@@ -213,6 +259,13 @@ class ListSessionsRequest(google.protobuf.message.Message):
     LABELS_FIELD_NUMBER: builtins.int
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    ORDER_BY_FIELD_NUMBER: builtins.int
+    UPDATED_AFTER_FIELD_NUMBER: builtins.int
+    UPDATED_BEFORE_FIELD_NUMBER: builtins.int
+    SESSION_ID_PREFIX_FIELD_NUMBER: builtins.int
+    OFFSET_FIELD_NUMBER: builtins.int
+    WITH_TOTAL_FIELD_NUMBER: builtins.int
+    WITH_NEWEST_EVENT_FIELD_NUMBER: builtins.int
     app: builtins.str
     """App of the sessions. Absent means any app; empty means sessions without an app."""
     user_id: builtins.str
@@ -223,9 +276,29 @@ class ListSessionsRequest(google.protobuf.message.Message):
     """
     page_token: builtins.str
     """Value of next_page_token from the previous page; all other fields must be unchanged."""
+    order_by: global___SessionOrder.ValueType
+    """Order of the sessions. Default: by create_time, the latest first."""
+    session_id_prefix: builtins.str
+    """Beginning of the session_id, compared exactly. At most 255 bytes."""
+    offset: builtins.int
+    """Number of sessions to skip, for pages by number: page times page_size. At most 10,000; tokens have no limit. The cost grows
+    with it. Pages that tokens lead to follow the first one.
+    """
+    with_total: builtins.bool
+    """If true, total_size is returned."""
+    with_newest_event: builtins.bool
+    """If true, newest_events is returned."""
     @property
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Labels that the sessions must all have. At most 64."""
+
+    @property
+    def updated_after(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time that update_time must be later than."""
+
+    @property
+    def updated_before(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time that update_time must be earlier than."""
 
     def __init__(
         self,
@@ -235,9 +308,16 @@ class ListSessionsRequest(google.protobuf.message.Message):
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
+        order_by: global___SessionOrder.ValueType = ...,
+        updated_after: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        updated_before: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        session_id_prefix: builtins.str = ...,
+        offset: builtins.int = ...,
+        with_total: builtins.bool = ...,
+        with_newest_event: builtins.bool = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_app", b"_app", "app", b"app"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "labels", b"labels", "page_size", b"page_size", "page_token", b"page_token", "user_id", b"user_id"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "updated_after", b"updated_after", "updated_before", b"updated_before"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "labels", b"labels", "offset", b"offset", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token", "session_id_prefix", b"session_id_prefix", "updated_after", b"updated_after", "updated_before", b"updated_before", "user_id", b"user_id", "with_newest_event", b"with_newest_event", "with_total", b"with_total"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_app", b"_app"]) -> typing.Literal["app"] | None: ...
 
 global___ListSessionsRequest = ListSessionsRequest
@@ -250,19 +330,32 @@ class ListSessionsResponse(google.protobuf.message.Message):
 
     SESSIONS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    TOTAL_SIZE_FIELD_NUMBER: builtins.int
+    NEWEST_EVENTS_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
     """Token of the next page. Empty on the last page."""
+    total_size: builtins.int
+    """Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000."""
     @property
     def sessions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.session_pb2.Session]:
         """Sessions of this page."""
+
+    @property
+    def newest_events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
+        """The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+        empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+        server's max_response_bytes.
+        """
 
     def __init__(
         self,
         *,
         sessions: collections.abc.Iterable[threadkeep.v1.session_pb2.Session] | None = ...,
         next_page_token: builtins.str = ...,
+        total_size: builtins.int = ...,
+        newest_events: collections.abc.Iterable[threadkeep.v1.event_pb2.SessionEvent] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["next_page_token", b"next_page_token", "sessions", b"sessions"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["newest_events", b"newest_events", "next_page_token", b"next_page_token", "sessions", b"sessions", "total_size", b"total_size"]) -> None: ...
 
 global___ListSessionsResponse = ListSessionsResponse
 

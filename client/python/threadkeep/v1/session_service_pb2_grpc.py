@@ -88,7 +88,8 @@ class SessionServiceServicer(object):
 
     def CreateSession(self, request, context):
         """Creates a session.
-        Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+        Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+        INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -103,7 +104,9 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListSessions(self, request, context):
-        """Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+        """Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+        that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+        minute as one of the page.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

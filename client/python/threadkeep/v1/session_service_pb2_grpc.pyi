@@ -26,7 +26,8 @@ class SessionServiceStub:
         threadkeep.v1.session_service_pb2.CreateSessionResponse,
     ]
     """Creates a session.
-    Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+    Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+    INVALID_FIELD.
     """
 
     GetSession: grpc.UnaryUnaryMultiCallable[
@@ -41,7 +42,9 @@ class SessionServiceStub:
         threadkeep.v1.session_service_pb2.ListSessionsRequest,
         threadkeep.v1.session_service_pb2.ListSessionsResponse,
     ]
-    """Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+    """Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+    that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+    minute as one of the page.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
     """
 
@@ -104,7 +107,8 @@ class SessionServiceAsyncStub:
         threadkeep.v1.session_service_pb2.CreateSessionResponse,
     ]
     """Creates a session.
-    Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+    Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+    INVALID_FIELD.
     """
 
     GetSession: grpc.aio.UnaryUnaryMultiCallable[
@@ -119,7 +123,9 @@ class SessionServiceAsyncStub:
         threadkeep.v1.session_service_pb2.ListSessionsRequest,
         threadkeep.v1.session_service_pb2.ListSessionsResponse,
     ]
-    """Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+    """Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+    that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+    minute as one of the page.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
     """
 
@@ -184,7 +190,8 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.CreateSessionResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.CreateSessionResponse]]:
         """Creates a session.
-        Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+        Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+        INVALID_FIELD.
         """
 
     @abc.abstractmethod
@@ -203,7 +210,9 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.session_service_pb2.ListSessionsRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.ListSessionsResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.ListSessionsResponse]]:
-        """Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+        """Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+        that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+        minute as one of the page.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
 

@@ -2901,6 +2901,10 @@ pub struct CreateSessionRequest {
     /// means now. Expiry.ttl counts from now in either case.
     #[prost(message, optional, tag = "7")]
     pub create_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
+    /// return_existing. Sessions that are created without it are not refused.
+    #[prost(bool, tag = "10")]
+    pub unique_in_app: bool,
 }
 /// Response of CreateSession.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2948,6 +2952,28 @@ pub struct ListSessionsRequest {
     /// Value of next_page_token from the previous page; all other fields must be unchanged.
     #[prost(string, tag = "5")]
     pub page_token: ::prost::alloc::string::String,
+    /// Order of the sessions. Default: by create_time, the latest first.
+    #[prost(enumeration = "SessionOrder", tag = "10")]
+    pub order_by: i32,
+    /// Time that update_time must be later than.
+    #[prost(message, optional, tag = "11")]
+    pub updated_after: ::core::option::Option<::prost_types::Timestamp>,
+    /// Time that update_time must be earlier than.
+    #[prost(message, optional, tag = "12")]
+    pub updated_before: ::core::option::Option<::prost_types::Timestamp>,
+    /// Beginning of the session_id, compared exactly. At most 255 bytes.
+    #[prost(string, tag = "13")]
+    pub session_id_prefix: ::prost::alloc::string::String,
+    /// Number of sessions to skip, for pages by number: page times page_size. At most 10,000; tokens have no limit. The cost grows
+    /// with it. Pages that tokens lead to follow the first one.
+    #[prost(int32, tag = "14")]
+    pub offset: i32,
+    /// If true, total_size is returned.
+    #[prost(bool, tag = "15")]
+    pub with_total: bool,
+    /// If true, newest_events is returned.
+    #[prost(bool, tag = "16")]
+    pub with_newest_event: bool,
 }
 /// Response of ListSessions.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2958,6 +2984,14 @@ pub struct ListSessionsResponse {
     /// Token of the next page. Empty on the last page.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
+    /// Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000.
+    #[prost(int32, tag = "10")]
+    pub total_size: i32,
+    /// The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+    /// empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+    /// server's max_response_bytes.
+    #[prost(message, repeated, tag = "11")]
+    pub newest_events: ::prost::alloc::vec::Vec<SessionEvent>,
 }
 /// Request of UpdateSession.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3134,6 +3168,47 @@ pub struct DeleteByLabelResponse {
     #[prost(bool, tag = "2")]
     pub more: bool,
 }
+/// The order of a list of sessions. Sessions of the same time are in the order of their creation, in the same direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum SessionOrder {
+    /// Same as SESSION_ORDER_CREATED_LAST_FIRST.
+    Unspecified = 0,
+    /// By create_time, the latest first.
+    CreatedLastFirst = 1,
+    /// By create_time, the earliest first.
+    CreatedFirst = 2,
+    /// By update_time, the latest first. A session that is updated while pages are read may be missing from the later ones.
+    UpdatedLastFirst = 3,
+    /// By update_time, the earliest first. A session that is updated while pages are read may be in two of them.
+    UpdatedFirst = 4,
+}
+impl SessionOrder {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SESSION_ORDER_UNSPECIFIED",
+            Self::CreatedLastFirst => "SESSION_ORDER_CREATED_LAST_FIRST",
+            Self::CreatedFirst => "SESSION_ORDER_CREATED_FIRST",
+            Self::UpdatedLastFirst => "SESSION_ORDER_UPDATED_LAST_FIRST",
+            Self::UpdatedFirst => "SESSION_ORDER_UPDATED_FIRST",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SESSION_ORDER_UNSPECIFIED" => Some(Self::Unspecified),
+            "SESSION_ORDER_CREATED_LAST_FIRST" => Some(Self::CreatedLastFirst),
+            "SESSION_ORDER_CREATED_FIRST" => Some(Self::CreatedFirst),
+            "SESSION_ORDER_UPDATED_LAST_FIRST" => Some(Self::UpdatedLastFirst),
+            "SESSION_ORDER_UPDATED_FIRST" => Some(Self::UpdatedFirst),
+            _ => None,
+        }
+    }
+}
 /// Generated client implementations.
 pub mod session_service_client {
     #![allow(
@@ -3216,7 +3291,8 @@ pub mod session_service_client {
             self
         }
         /// Creates a session.
-        /// Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+        /// Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+        /// INVALID_FIELD.
         pub async fn create_session(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateSessionRequest>,
@@ -3269,7 +3345,9 @@ pub mod session_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.SessionService", "GetSession"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+        /// Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+        /// that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+        /// minute as one of the page.
         /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         pub async fn list_sessions(
             &mut self,

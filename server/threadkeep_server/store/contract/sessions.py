@@ -4,28 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol
 
-from ...domain.model import NewSession, Session, SessionChange, SessionRef
+from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
 from ...domain.sweeping import SweepFacts
+
+
+class SessionOrder(Enum):
+    """The order of a list. Sessions of the same time are in the order of their creation, in the same direction."""
+
+    CREATED_LAST = "created last"
+    CREATED_FIRST = "created first"
+    UPDATED_LAST = "updated last"
+    UPDATED_FIRST = "updated first"
+
+    @property
+    def by_update(self) -> bool:
+        return self in (SessionOrder.UPDATED_LAST, SessionOrder.UPDATED_FIRST)
+
+    @property
+    def ascending(self) -> bool:
+        return self in (SessionOrder.CREATED_FIRST, SessionOrder.UPDATED_FIRST)
+
+
+MOST_COUNTED = 10_000
+"""More sessions are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionQuery:
-    """Selects sessions by create_time, newest first; of the same time, the last created first. `cursor` is opaque: that of the
-    previous page."""
+    """Selects sessions in an order. `cursor` is opaque: that of the previous page; `offset`: the number of sessions to skip
+    after it. `updated_after` and `updated_before` are exclusive. `count`: with the number of all that match; `newest`: with the
+    newest event of each, of at most `max_bytes` together."""
 
     app: str | None = None
     user_id: str | None = None
     labels: dict[str, str] = field(default_factory=dict)
     limit: int = 100
     cursor: tuple[int, int] | None = None
+    order: SessionOrder = SessionOrder.CREATED_LAST
+    updated_after: int | None = None
+    updated_before: int | None = None
+    prefix: str = ""
+    offset: int = 0
+    count: bool = False
+    newest: bool = False
+    max_bytes: int = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
+    """`total`: of all that match, at most MOST_COUNTED + 1; None unless wanted. `newest`: the last event in window order of
+    each session, None if it has no event or the event does not fit; empty unless wanted."""
+
     sessions: Sequence[Session]
     cursor: tuple[int, int] | None = None
+    total: int | None = None
+    newest: Sequence[StoredEvent | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +84,13 @@ EXPIRED = Expired()
 class SessionStore(Protocol):
     """Creates, reads, updates and deletes sessions."""
 
-    async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
+    async def create_session(
+        self, tenant: str, new: NewSession, *, return_existing: bool, unique: bool = False
+    ) -> tuple[Session, bool]:
         """Creates the session; the flag is true if this call created it. Of concurrent creators of one ref exactly one wins.
 
-        Raises SessionAlreadyExists unless return_existing, which returns the stored session unchanged.
+        Raises SessionAlreadyExists unless return_existing, which returns the stored session unchanged; with `unique` also if
+        another user of the app has the session_id.
         """
         ...
 
@@ -60,7 +99,9 @@ class SessionStore(Protocol):
         ...
 
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
-        """Returns the sessions that match app, user and every label, in the order of SessionQuery."""
+        """Returns the sessions that match every condition, in the order of the query. The cost of a page does not grow with the
+        number of sessions, but with those that conditions on labels, prefix or time pass over, and by update with those updated
+        in the same minute."""
         ...
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:

@@ -14,7 +14,7 @@ from ..contract.events import Appended, AppendedEvent, AppendRequest, Cursor, Ev
 from ..contract.feed import change_snapshot
 from ..contract.maintenance import StoreInfo, Totals
 from ..contract.search import SearchCursor, SearchHit, SearchPage, SearchQuery
-from ..contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
+from ..contract.sessions import EXPIRED, MOST_COUNTED, Expired, SessionPage, SessionQuery
 from .compaction import InMemoryCompactions
 from .erasure import InMemoryErasures
 from .feed import InMemoryFeed
@@ -26,7 +26,11 @@ from .vectors import InMemoryVectors
 class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemoryMaintenance, InMemoryVectors):
     """Store in memory."""
 
-    async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
+    async def create_session(
+        self, tenant: str, new: NewSession, *, return_existing: bool, unique: bool = False
+    ) -> tuple[Session, bool]:
+        if unique and any(_shares_id(log.session.ref, new.ref) for log in self._of(tenant)):
+            raise errors.SessionAlreadyExists(new.ref)
         existing = self._logs.get((tenant, new.ref))
         if existing is None:
             return self._create(tenant, new).session, True
@@ -38,16 +42,22 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemor
         return self._existing(tenant, ref).session
 
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
-        found = [
-            log
-            for log in sorted(self._of(tenant), key=_created, reverse=True)
-            if (query.cursor is None or _created(log) < query.cursor)
-            and query.app in (None, log.session.ref.app)
-            and query.user_id in (None, log.session.ref.user_id)
-            and query.labels.items() <= log.session.labels.items()
-        ]
+        by = _updated if query.order.by_update else _created
+        ascending = query.order.ascending
+        matching = [log for log in sorted(self._of(tenant), key=by, reverse=not ascending) if _listed(log.session, query)]
+        cursor = query.cursor
+        if cursor is None:
+            found = matching
+        else:
+            found = [log for log in matching if (by(log) > cursor if ascending else by(log) < cursor)]
+        found = found[query.offset :]
         page = found[: query.limit]
-        return SessionPage([log.session for log in page], _created(page[-1]) if len(page) < len(found) else None)
+        return SessionPage(
+            [log.session for log in page],
+            by(page[-1]) if len(page) < len(found) else None,
+            min(len(matching), MOST_COUNTED + 1) if query.count else None,
+            _newest(page, query.max_bytes) if query.newest else (),
+        )
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
         log = self._existing(tenant, ref)
@@ -171,6 +181,37 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemor
 
 def _created(log: Log) -> tuple[int, int]:
     return log.session.create_time, log.number
+
+
+def _updated(log: Log) -> tuple[int, int]:
+    return log.session.update_time, log.number
+
+
+def _shares_id(ref: SessionRef, other: SessionRef) -> bool:
+    """Whether they are sessions of two users of an app with one id."""
+    return (ref.app, ref.session_id) == (other.app, other.session_id) and ref.user_id != other.user_id
+
+
+def _listed(session: Session, query: SessionQuery) -> bool:
+    return (
+        query.app in (None, session.ref.app)
+        and query.user_id in (None, session.ref.user_id)
+        and query.labels.items() <= session.labels.items()
+        and session.ref.session_id.startswith(query.prefix)
+        and (query.updated_after is None or session.update_time > query.updated_after)
+        and (query.updated_before is None or session.update_time < query.updated_before)
+    )
+
+
+def _newest(logs: Sequence[Log], max_bytes: int) -> list[StoredEvent | None]:
+    newest: list[StoredEvent | None] = []
+    for log in logs:
+        last = log.entries[-1] if log.entries else None
+        if last is not None and last.size > max_bytes:
+            last = None
+        max_bytes -= 0 if last is None else last.size
+        newest.append(None if last is None else last.stored)
+    return newest
 
 
 def _check_expectations(request: AppendRequest, log: Log | None) -> None:

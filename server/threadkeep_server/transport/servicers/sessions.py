@@ -9,10 +9,12 @@ from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...service.erasure import ErasureService
 from ...service.sessions import SWEEP_AT_MOST, SessionService
-from ...store.contract.sessions import Expired, SessionQuery
+from ...store.contract.sessions import Expired
 from ..convert.erasure import app_of, label_scope, receipt_to
+from ..convert.session_lists import session_query_of
 from ..convert.sessions import ref_of, session_draft, session_patch, session_to, time_of
 from ..page_tokens import PageTokens
+from ..wire.codec import published
 
 _MUTABLE = ("expiry", "metadata_json", "labels", "context_bytes")
 
@@ -29,7 +31,7 @@ class SessionServicer:
     async def CreateSession(self, request: pb.CreateSessionRequest, caller: Caller) -> pb.CreateSessionResponse:
         ref = ref_of(request.session, creating=True)
         session, created = await self._sessions.create(
-            caller, ref, session_draft(request), return_existing=request.return_existing
+            caller, ref, session_draft(request), return_existing=request.return_existing, unique=request.unique_in_app
         )
         return pb.CreateSessionResponse(session=session_to(session), created=created)
 
@@ -38,19 +40,15 @@ class SessionServicer:
         return pb.GetSessionResponse(session=session_to(session))
 
     async def ListSessions(self, request: pb.ListSessionsRequest, caller: Caller) -> pb.ListSessionsResponse:
-        size = validation.page_size(
-            "page_size", request.page_size, default=validation.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size
-        )
-        query = SessionQuery(
-            app=validation.identifier("app", request.app) if request.HasField("app") else None,
-            user_id=validation.identifier("user_id", request.user_id) or None,
-            labels=validation.labels("labels", request.labels),
-            limit=size,
-            cursor=self._cursor(request, caller) if request.page_token else None,
-        )
-        page = await self._sessions.list(caller, query)
+        cursor = self._cursor(request, caller) if request.page_token else None
+        page = await self._sessions.list(caller, session_query_of(request, self._limits, cursor))
         token = "" if page.cursor is None else self._tokens.make(request, caller, *page.cursor)
-        return pb.ListSessionsResponse(sessions=[session_to(each) for each in page.sessions], next_page_token=token)
+        response = pb.ListSessionsResponse(
+            sessions=[session_to(each) for each in page.sessions], next_page_token=token, total_size=page.total or 0
+        )
+        for event in page.newest:
+            response.newest_events.add().MergeFromString(b"" if event is None else published(event))
+        return response
 
     def _cursor(self, request: pb.ListSessionsRequest, caller: Caller) -> tuple[int, int]:
         create_time, session = self._tokens.read(request, caller, request.page_token, 2)

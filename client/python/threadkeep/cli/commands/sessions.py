@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -31,6 +32,15 @@ Labels = Annotated[list[str] | None, typer.Option("--label", metavar="KEY=VALUE"
 sessions_app = typer.Typer(help="List, show, create, update and delete sessions.", no_args_is_help=True)
 
 
+class Order(StrEnum):
+    """The order of a list."""
+
+    CREATED_LAST = "created-last"
+    CREATED_FIRST = "created-first"
+    UPDATED_LAST = "updated-last"
+    UPDATED_FIRST = "updated-first"
+
+
 @sessions_app.command("list")
 def list_sessions(
     ctx: typer.Context,
@@ -38,12 +48,16 @@ def list_sessions(
     all_users: AllUsers = False,
     app: App = None,
     label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only with this label; may be repeated.")] = None,
+    order: Annotated[Order, typer.Option(help="By creation or update, the last or the first.")] = Order.CREATED_LAST,
+    prefix: Annotated[str, typer.Option(help="Only ids that begin so.")] = "",
+    updated_after: Annotated[datetime | None, typer.Option(help="Only updated after this time.")] = None,
+    updated_before: Annotated[datetime | None, typer.Option(help="Only updated before this time.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")] = 100,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """List sessions, newest first: of one user, or of every user that the token can access. With --json, one to a line."""
+    """List sessions of one user, or of every user that the token can access. With --json, one to a line."""
     cli = cli_of(ctx, address, token, json)
     check_users(user, all_users)
     labels = pairs(label or [], "--label")
@@ -52,7 +66,17 @@ def list_sessions(
 
     async def found(client: AsyncClient) -> bool:
         size = min(limit + 1, 1000) if limit else 1000
-        async for session in client.sessions(user_id=user, all_users=not user, app=app, labels=labels, page_size=size):
+        async for session in client.sessions(
+            user_id=user,
+            all_users=not user,
+            app=app,
+            labels=labels,
+            order=order.value.replace("-", "_").replace("last", "last_first"),
+            updated_after=aware(updated_after),
+            updated_before=aware(updated_before),
+            prefix=prefix,
+            page_size=size,
+        ):
             if limit and listing.count == limit:
                 return True
             listing.add(session)
@@ -61,7 +85,7 @@ def list_sessions(
     more = cli.call(found)
     listing.end()
     if more:
-        print(f"only the newest {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+        print(f"only the first {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
 
 
 @sessions_app.command("show")

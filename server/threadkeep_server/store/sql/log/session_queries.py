@@ -11,30 +11,11 @@ from sqlalchemy import ColumnElement, Connection, Row
 from ....domain.model import Session
 from ....domain.sweeping import FEW_SESSIONS, SweepFacts
 from ...contract.maintenance import Totals
-from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
+from ...contract.sessions import EXPIRED, Expired
 from ..engine.base import Engine
-from ..schema.tables import changes, session_labels, sessions
-from .rows import find, session_of
+from ..schema.tables import changes, sessions
+from .rows import find
 from .session_deletions import SessionDeletions
-
-
-def list_page(connection: Connection, tenant: str, query: SessionQuery) -> SessionPage:
-    order = (sessions.c.create_time, sessions.c.id)
-    wanted = [sessions.c.tenant == tenant]
-    if query.user_id is not None:
-        wanted.append(sessions.c.user_id == query.user_id)
-    if query.app is not None:
-        wanted.append(sessions.c.app == query.app)
-    for name, value in query.labels.items():
-        label = sa.select(session_labels.c.session).where(session_labels.c.key == name, session_labels.c.value == value)
-        wanted.append(sessions.c.id.in_(label))
-    if query.cursor is not None:
-        wanted.append(sa.tuple_(*order) < sa.tuple_(*map(sa.literal, query.cursor)))
-    newest = sa.select(sessions).where(*wanted).order_by(*(column.desc() for column in order))
-    rows = connection.execute(newest.limit(query.limit + 1)).all()
-    page = rows[: query.limit]
-    cursor = (page[-1].create_time, page[-1].id) if len(rows) > len(page) else None
-    return SessionPage([session_of(row) for row in page], cursor)
 
 
 def delete_expired(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam
+from sqlalchemy import Connection, bindparam, literal_column, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql import ClauseElement
 
@@ -30,18 +30,20 @@ _ZEROS = {
     for column in sessions.c
     if column.name.startswith(("window_", "usage_")) or column.name in ("log_version", "window_version", "last_seq")
 }
-_SESSION_NAMES = [column.name for column in sessions.c if column.name != "id"]
+_SESSION_NAMES = [column.name for column in sessions.c if column.name not in ("id", "active_minute")]
 _CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid", "size", *_NAME)]
 _MUTABLE = ("update_time", "expire_time", "metadata_json", "labels_json", "context_bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCreation:
-    """A session to create. If it exists, it is returned, or an error unless `return_existing`."""
+    """A session to create. If it exists, it is returned, or an error unless `return_existing`. `unique`: an error if another
+    user of the app has its id."""
 
     tenant: str
     new: NewSession
     return_existing: bool
+    unique: bool = False
 
     @property
     def ref(self) -> SessionRef:
@@ -76,8 +78,12 @@ class SessionWrites:
     ) -> tuple[list[Created | SessionAlreadyExists], dict[Name, int]]:
         """Returns an outcome each, and the rows of the new sessions."""
         wanted: dict[Name, NewSession] = {}
+        refused = []
         for each in creations:
-            wanted.setdefault((each.tenant, each.ref), each.new)
+            if each.unique and self._is_taken(connection, each, wanted):
+                refused.append(each)
+            else:
+                wanted.setdefault((each.tenant, each.ref), each.new)
         keys = self.insert(connection, wanted)
         existing = {
             name: session_of(require_prepared(connection, self._statements, *name)) for name in wanted if name not in keys
@@ -86,12 +92,23 @@ class SessionWrites:
         for each in creations:
             name = (each.tenant, each.ref)
             session = existing.get(name)
-            if session is None:
+            if any(each is one for one in refused):
+                outcomes.append(SessionAlreadyExists(each.ref))
+            elif session is None:
                 existing[name] = _as_created(each.new)
                 outcomes.append((existing[name], True))
             else:
                 outcomes.append((session, False) if each.return_existing else SessionAlreadyExists(each.ref))
         return outcomes, keys
+
+    def _is_taken(self, connection: Connection, creation: SessionCreation, wanted: Iterable[Name]) -> bool:
+        """Whether another user has the id, or is about to in this group. The name is locked, whatever the user."""
+        app, user_id, session_id = creation.ref
+        if any((t, r.app, r.session_id) == (creation.tenant, app, session_id) and r.user_id != user_id for t, r in wanted):
+            return True
+        prepared = self._statements.get("other owner", connection, _other_owner)
+        values = {"tenant": creation.tenant, "app": app, "user_id": user_id, "session_id": session_id}
+        return bool(prepared.run(connection, values))
 
     def insert(self, connection: Connection, wanted: Mapping[Name, NewSession]) -> dict[Name, int]:
         """Inserts the sessions that do not exist. Returns their rows."""
@@ -177,6 +194,12 @@ def _mutable(session: Session) -> dict[str, Any]:
 def _change(kind: int, key: int, time: int, after: Session, before: Session | None = None) -> dict[str, Any]:
     detail = change_details.created(after) if before is None else change_details.updated(after, before)
     return change_details.session_change(kind, key, time, after, detail)
+
+
+def _other_owner() -> ClauseElement:
+    mine = {name: bindparam(name, type_=sessions.c[name].type) for name in _NAME}
+    same = [sessions.c[name] == value for name, value in mine.items() if name != "user_id"]
+    return select(sessions.c.id).where(*same, sessions.c.user_id != mine["user_id"]).limit(literal_column("1"))
 
 
 def _insert_sessions(size: int) -> ClauseElement:

@@ -22,6 +22,7 @@ from .group_commit import Writer
 from .group_unit import GroupUnit, Outcome, Request
 from .rows import require, session_of
 from .session_deletions import Deleted, SessionDeletion, SessionDeletions
+from .session_lists import list_page
 from .session_writes import Created, SessionCreation, SessionUpdate
 from .slices.removals import REMOVED_AT_ONCE
 from .unit_runner import FEW_ROWS, UnitRunner, translate_errors
@@ -119,14 +120,16 @@ class SqlSessions:
         self._clock = clock
         self._after_deletions = deleted
 
-    async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
-        return await self._writes.create(SessionCreation(tenant, new, return_existing))
+    async def create_session(
+        self, tenant: str, new: NewSession, *, return_existing: bool, unique: bool = False
+    ) -> tuple[Session, bool]:
+        return await self._writes.create(SessionCreation(tenant, new, return_existing, unique))
 
     async def get_session(self, tenant: str, ref: SessionRef) -> Session:
         return session_of(await self._units.of(tenant).read(lambda connection: require(connection, tenant, ref), short=True))
 
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
-        return await self._units.of(tenant).read(lambda connection: session_queries.list_page(connection, tenant, query))
+        return await self._units.of(tenant).scan(lambda scanner: list_page(scanner, tenant, query))
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
         return await self._writes.update(SessionUpdate(tenant, ref, change))

@@ -12,6 +12,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Computed,
     ForeignKey,
     Index,
     Integer,
@@ -24,12 +25,13 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.ext.compiler import compiles
 
 from ....domain.feed import ChangeKind
 from ....domain.model import POSITION_STEP
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 # 8: older code returns archived events that wait to be marked as active, or knows only some of them.
 OLDEST_CODE_THAT_CAN_RUN = 8
 
@@ -44,6 +46,20 @@ _Id = BigInteger().with_variant(Integer, "sqlite")
 meta = Table("threadkeep_meta", metadata, Column("key", String(64), primary_key=True), Column("value", Text, nullable=False))
 # The key of the incarnations (see incarnations).
 INCARNATIONS = "incarnations"
+
+MINUTE = 60_000_000_000
+
+
+class _Derived(Computed):
+    """A column that the database computes. SQLite, which cannot add a stored one, has it in indexes only."""
+
+    inherit_cache = True
+
+
+@compiles(_Derived, "sqlite")
+def _virtual(column: _Derived, *_: Any, **__: Any) -> str:
+    return f"GENERATED ALWAYS AS ({column.sqltext})"
+
 
 sessions = Table(
     "sessions",
@@ -66,11 +82,16 @@ sessions = Table(
     *(Column(f"usage_{kind}", BigInteger, nullable=False) for kind in USED),
     # Bytes; 0 is the server's default.
     Column("context_bytes", BigInteger, nullable=False, server_default=text("0")),
+    # The minute of update_time: see log.session_lists.
+    Column("active_minute", BigInteger, _Derived(f"update_time / {MINUTE}", persisted=True)),
     UniqueConstraint("tenant", "app", "user_id", "session_id", name="sessions_ref"),
     Index("sessions_session_id", "tenant", "session_id"),
     Index("sessions_created", "tenant", "create_time", "id"),
     Index("sessions_user", "tenant", "user_id", "create_time", "id"),
     Index("sessions_app", "tenant", "app", "create_time", "id"),
+    Index("sessions_active", "tenant", "active_minute", "id"),
+    Index("sessions_active_user", "tenant", "user_id", "active_minute", "id"),
+    Index("sessions_active_app", "tenant", "app", "active_minute", "id"),
     Index(
         "sessions_expiry",
         "expire_time",

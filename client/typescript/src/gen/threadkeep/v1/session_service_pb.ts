@@ -4,13 +4,15 @@
 
 // The service that manages sessions.
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_threadkeep_v1_access } from "./access_pb.js";
 import type { ErasureReceipt } from "./erasure_pb.js";
 import { file_threadkeep_v1_erasure } from "./erasure_pb.js";
+import type { SessionEvent } from "./event_pb.js";
+import { file_threadkeep_v1_event } from "./event_pb.js";
 import type { Session, SessionRef } from "./session_pb.js";
 import { file_threadkeep_v1_session } from "./session_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -19,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/session_service.proto.
  */
 export const file_threadkeep_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CiN0aHJlYWRrZWVwL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxINdGhyZWFka2VlcC52MSKGAQoGRXhwaXJ5EigKA3R0bBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkgAEjEKC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEhcKDW5ldmVyX2V4cGlyZXMYAyABKAhIAEIGCgRraW5kItECChRDcmVhdGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEiUKBmV4cGlyeRgCIAEoCzIVLnRocmVhZGtlZXAudjEuRXhwaXJ5EhUKDW1ldGFkYXRhX2pzb24YAyABKAkSPwoGbGFiZWxzGAQgAygLMi8udGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdC5MYWJlbHNFbnRyeRIXCg9yZXR1cm5fZXhpc3RpbmcYBSABKAgSFQoNY29udGV4dF9ieXRlcxgGIAEoAxIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJRChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbhIPCgdjcmVhdGVkGAIgASgIIj8KEUdldFNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYiPQoSR2V0U2Vzc2lvblJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi50aHJlYWRrZWVwLnYxLlNlc3Npb24i1gEKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEAoDYXBwGAEgASgJSACIAQESDwoHdXNlcl9pZBgCIAEoCRI+CgZsYWJlbHMYAyADKAsyLi50aHJlYWRrZWVwLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QuTGFiZWxzRW50cnkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfYXBwIlkKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSL0AwoUVXBkYXRlU2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJQoGZXhwaXJ5GAMgASgLMhUudGhyZWFka2VlcC52MS5FeHBpcnkSFQoNbWV0YWRhdGFfanNvbhgEIAEoCRI/CgZsYWJlbHMYBSADKAsyLy50aHJlYWRrZWVwLnYxLlVwZGF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWNvbnRleHRfYnl0ZXMYBiABKAMSGwoTbWV0YWRhdGFfcGF0Y2hfanNvbhgHIAEoCRJGCgpzZXRfbGFiZWxzGAggAygLMjIudGhyZWFka2VlcC52MS5VcGRhdGVTZXNzaW9uUmVxdWVzdC5TZXRMYWJlbHNFbnRyeRIVCg1yZW1vdmVfbGFiZWxzGAkgAygJEgwKBGV0YWcYCiABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARowCg5TZXRMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkAKFVVwZGF0ZVNlc3Npb25SZXNwb25zZRInCgdzZXNzaW9uGAEgASgLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uIloKFERlbGV0ZVNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSFgoOcHVyZ2VfbWVtb3JpZXMYAiABKAgiWgoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEg8KB2RlbGV0ZWQYASABKAgSFgoOZGVsZXRlZF9ldmVudHMYAiABKAMSGAoQZGVsZXRlZF9tZW1vcmllcxgDIAEoAyJ1ChxEZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXF1ZXN0EioKBmJlZm9yZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoDYXBwGAIgASgJSACIAQESDwoHdXNlcl9pZBgDIAEoCUIGCgRfYXBwIkcKHURlbGV0ZUV4cGlyZWRTZXNzaW9uc1Jlc3BvbnNlEhgKEGRlbGV0ZWRfc2Vzc2lvbnMYASABKAMSDAoEbW9yZRgCIAEoCCJSChFEZWxldGVVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhAKA2FwcBgCIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYAyABKAlCBgoEX2FwcCJSChJEZWxldGVVc2VyUmVzcG9uc2USLgoHcmVjZWlwdBgBIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQSDAoEbW9yZRgCIAEoCCJAChBEZWxldGVBcHBSZXF1ZXN0EhAKA2FwcBgBIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYAiABKAlCBgoEX2FwcCJRChFEZWxldGVBcHBSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0udGhyZWFka2VlcC52MS5FcmFzdXJlUmVjZWlwdBIMCgRtb3JlGAIgASgIIt0BChREZWxldGVCeUxhYmVsUmVxdWVzdBI/CgZsYWJlbHMYASADKAsyLy50aHJlYWRrZWVwLnYxLkRlbGV0ZUJ5TGFiZWxSZXF1ZXN0LkxhYmVsc0VudHJ5EhAKA2FwcBgCIAEoCUgAiAEBEg8KB3VzZXJfaWQYAyABKAkSFgoOcHVyZ2VfbWVtb3JpZXMYBCABKAgSEgoKcmVxdWVzdF9pZBgFIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBF9hcHAiVQoVRGVsZXRlQnlMYWJlbFJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS50aHJlYWRrZWVwLnYxLkVyYXN1cmVSZWNlaXB0EgwKBG1vcmUYAiABKAgylAcKDlNlc3Npb25TZXJ2aWNlEmMKDUNyZWF0ZVNlc3Npb24SIy50aHJlYWRrZWVwLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVzcG9uc2UiB5ACAIi2GAMSWgoKR2V0U2Vzc2lvbhIgLnRocmVhZGtlZXAudjEuR2V0U2Vzc2lvblJlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkdldFNlc3Npb25SZXNwb25zZSIHkAIBiLYYAhJgCgxMaXN0U2Vzc2lvbnMSIi50aHJlYWRrZWVwLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIgeQAgGIthgCEmMKDVVwZGF0ZVNlc3Npb24SIy50aHJlYWRrZWVwLnYxLlVwZGF0ZVNlc3Npb25SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5VcGRhdGVTZXNzaW9uUmVzcG9uc2UiB5ACAoi2GAMSYwoNRGVsZXRlU2Vzc2lvbhIjLnRocmVhZGtlZXAudjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkRlbGV0ZVNlc3Npb25SZXNwb25zZSIHkAICiLYYBRJ7ChVEZWxldGVFeHBpcmVkU2Vzc2lvbnMSKy50aHJlYWRrZWVwLnYxLkRlbGV0ZUV4cGlyZWRTZXNzaW9uc1JlcXVlc3QaLC50aHJlYWRrZWVwLnYxLkRlbGV0ZUV4cGlyZWRTZXNzaW9uc1Jlc3BvbnNlIgeQAgKIthgFEloKCkRlbGV0ZVVzZXISIC50aHJlYWRrZWVwLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0GiEudGhyZWFka2VlcC52MS5EZWxldGVVc2VyUmVzcG9uc2UiB5ACAoi2GAUSVwoJRGVsZXRlQXBwEh8udGhyZWFka2VlcC52MS5EZWxldGVBcHBSZXF1ZXN0GiAudGhyZWFka2VlcC52MS5EZWxldGVBcHBSZXNwb25zZSIHkAICiLYYBRJjCg1EZWxldGVCeUxhYmVsEiMudGhyZWFka2VlcC52MS5EZWxldGVCeUxhYmVsUmVxdWVzdBokLnRocmVhZGtlZXAudjEuRGVsZXRlQnlMYWJlbFJlc3BvbnNlIgeQAgKIthgFQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_erasure, file_threadkeep_v1_session]);
+  fileDesc("CiN0aHJlYWRrZWVwL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxINdGhyZWFka2VlcC52MSKGAQoGRXhwaXJ5EigKA3R0bBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkgAEjEKC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEhcKDW5ldmVyX2V4cGlyZXMYAyABKAhIAEIGCgRraW5kIugCChRDcmVhdGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEiUKBmV4cGlyeRgCIAEoCzIVLnRocmVhZGtlZXAudjEuRXhwaXJ5EhUKDW1ldGFkYXRhX2pzb24YAyABKAkSPwoGbGFiZWxzGAQgAygLMi8udGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdC5MYWJlbHNFbnRyeRIXCg9yZXR1cm5fZXhpc3RpbmcYBSABKAgSFQoNY29udGV4dF9ieXRlcxgGIAEoAxIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNdW5pcXVlX2luX2FwcBgKIAEoCBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlEKFUNyZWF0ZVNlc3Npb25SZXNwb25zZRInCgdzZXNzaW9uGAEgASgLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uEg8KB2NyZWF0ZWQYAiABKAgiPwoRR2V0U2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZiI9ChJHZXRTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiLGAwoTTGlzdFNlc3Npb25zUmVxdWVzdBIQCgNhcHAYASABKAlIAIgBARIPCgd1c2VyX2lkGAIgASgJEj4KBmxhYmVscxgDIAMoCzIuLnRocmVhZGtlZXAudjEuTGlzdFNlc3Npb25zUmVxdWVzdC5MYWJlbHNFbnRyeRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRItCghvcmRlcl9ieRgKIAEoDjIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbk9yZGVyEjEKDXVwZGF0ZWRfYWZ0ZXIYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDnVwZGF0ZWRfYmVmb3JlGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFzZXNzaW9uX2lkX3ByZWZpeBgNIAEoCRIOCgZvZmZzZXQYDiABKAUSEgoKd2l0aF90b3RhbBgPIAEoCBIZChF3aXRoX25ld2VzdF9ldmVudBgQIAEoCBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBF9hcHAioQEKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRISCgp0b3RhbF9zaXplGAogASgFEjIKDW5ld2VzdF9ldmVudHMYCyADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudCL0AwoUVXBkYXRlU2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJQoGZXhwaXJ5GAMgASgLMhUudGhyZWFka2VlcC52MS5FeHBpcnkSFQoNbWV0YWRhdGFfanNvbhgEIAEoCRI/CgZsYWJlbHMYBSADKAsyLy50aHJlYWRrZWVwLnYxLlVwZGF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWNvbnRleHRfYnl0ZXMYBiABKAMSGwoTbWV0YWRhdGFfcGF0Y2hfanNvbhgHIAEoCRJGCgpzZXRfbGFiZWxzGAggAygLMjIudGhyZWFka2VlcC52MS5VcGRhdGVTZXNzaW9uUmVxdWVzdC5TZXRMYWJlbHNFbnRyeRIVCg1yZW1vdmVfbGFiZWxzGAkgAygJEgwKBGV0YWcYCiABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARowCg5TZXRMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkAKFVVwZGF0ZVNlc3Npb25SZXNwb25zZRInCgdzZXNzaW9uGAEgASgLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uIloKFERlbGV0ZVNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSFgoOcHVyZ2VfbWVtb3JpZXMYAiABKAgiWgoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEg8KB2RlbGV0ZWQYASABKAgSFgoOZGVsZXRlZF9ldmVudHMYAiABKAMSGAoQZGVsZXRlZF9tZW1vcmllcxgDIAEoAyJ1ChxEZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXF1ZXN0EioKBmJlZm9yZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoDYXBwGAIgASgJSACIAQESDwoHdXNlcl9pZBgDIAEoCUIGCgRfYXBwIkcKHURlbGV0ZUV4cGlyZWRTZXNzaW9uc1Jlc3BvbnNlEhgKEGRlbGV0ZWRfc2Vzc2lvbnMYASABKAMSDAoEbW9yZRgCIAEoCCJSChFEZWxldGVVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhAKA2FwcBgCIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYAyABKAlCBgoEX2FwcCJSChJEZWxldGVVc2VyUmVzcG9uc2USLgoHcmVjZWlwdBgBIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQSDAoEbW9yZRgCIAEoCCJAChBEZWxldGVBcHBSZXF1ZXN0EhAKA2FwcBgBIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYAiABKAlCBgoEX2FwcCJRChFEZWxldGVBcHBSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0udGhyZWFka2VlcC52MS5FcmFzdXJlUmVjZWlwdBIMCgRtb3JlGAIgASgIIt0BChREZWxldGVCeUxhYmVsUmVxdWVzdBI/CgZsYWJlbHMYASADKAsyLy50aHJlYWRrZWVwLnYxLkRlbGV0ZUJ5TGFiZWxSZXF1ZXN0LkxhYmVsc0VudHJ5EhAKA2FwcBgCIAEoCUgAiAEBEg8KB3VzZXJfaWQYAyABKAkSFgoOcHVyZ2VfbWVtb3JpZXMYBCABKAgSEgoKcmVxdWVzdF9pZBgFIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBF9hcHAiVQoVRGVsZXRlQnlMYWJlbFJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS50aHJlYWRrZWVwLnYxLkVyYXN1cmVSZWNlaXB0EgwKBG1vcmUYAiABKAgquwEKDFNlc3Npb25PcmRlchIdChlTRVNTSU9OX09SREVSX1VOU1BFQ0lGSUVEEAASJAogU0VTU0lPTl9PUkRFUl9DUkVBVEVEX0xBU1RfRklSU1QQARIfChtTRVNTSU9OX09SREVSX0NSRUFURURfRklSU1QQAhIkCiBTRVNTSU9OX09SREVSX1VQREFURURfTEFTVF9GSVJTVBADEh8KG1NFU1NJT05fT1JERVJfVVBEQVRFRF9GSVJTVBAEMpQHCg5TZXNzaW9uU2VydmljZRJjCg1DcmVhdGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlIgeQAgCIthgDEloKCkdldFNlc3Npb24SIC50aHJlYWRrZWVwLnYxLkdldFNlc3Npb25SZXF1ZXN0GiEudGhyZWFka2VlcC52MS5HZXRTZXNzaW9uUmVzcG9uc2UiB5ACAYi2GAISYAoMTGlzdFNlc3Npb25zEiIudGhyZWFka2VlcC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiMudGhyZWFka2VlcC52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSIHkAIBiLYYAhJjCg1VcGRhdGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5VcGRhdGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuVXBkYXRlU2Vzc2lvblJlc3BvbnNlIgeQAgKIthgDEmMKDURlbGV0ZVNlc3Npb24SIy50aHJlYWRrZWVwLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2UiB5ACAoi2GAUSewoVRGVsZXRlRXhwaXJlZFNlc3Npb25zEisudGhyZWFka2VlcC52MS5EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXF1ZXN0GiwudGhyZWFka2VlcC52MS5EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXNwb25zZSIHkAICiLYYBRJaCgpEZWxldGVVc2VyEiAudGhyZWFka2VlcC52MS5EZWxldGVVc2VyUmVxdWVzdBohLnRocmVhZGtlZXAudjEuRGVsZXRlVXNlclJlc3BvbnNlIgeQAgKIthgFElcKCURlbGV0ZUFwcBIfLnRocmVhZGtlZXAudjEuRGVsZXRlQXBwUmVxdWVzdBogLnRocmVhZGtlZXAudjEuRGVsZXRlQXBwUmVzcG9uc2UiB5ACAoi2GAUSYwoNRGVsZXRlQnlMYWJlbBIjLnRocmVhZGtlZXAudjEuRGVsZXRlQnlMYWJlbFJlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkRlbGV0ZUJ5TGFiZWxSZXNwb25zZSIHkAICiLYYBUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_erasure, file_threadkeep_v1_event, file_threadkeep_v1_session]);
 
 /**
  * The expiry of a session.
@@ -122,6 +124,14 @@ export type CreateSessionRequest = Message<"threadkeep.v1.CreateSessionRequest">
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
+   * return_existing. Sessions that are created without it are not refused.
+   *
+   * @generated from field: bool unique_in_app = 10;
+   */
+  uniqueInApp: boolean;
 };
 
 /**
@@ -242,6 +252,56 @@ export type ListSessionsRequest = Message<"threadkeep.v1.ListSessionsRequest"> &
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Order of the sessions. Default: by create_time, the latest first.
+   *
+   * @generated from field: threadkeep.v1.SessionOrder order_by = 10;
+   */
+  orderBy: SessionOrder;
+
+  /**
+   * Time that update_time must be later than.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_after = 11;
+   */
+  updatedAfter?: Timestamp | undefined;
+
+  /**
+   * Time that update_time must be earlier than.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_before = 12;
+   */
+  updatedBefore?: Timestamp | undefined;
+
+  /**
+   * Beginning of the session_id, compared exactly. At most 255 bytes.
+   *
+   * @generated from field: string session_id_prefix = 13;
+   */
+  sessionIdPrefix: string;
+
+  /**
+   * Number of sessions to skip, for pages by number: page times page_size. At most 10,000; tokens have no limit. The cost grows
+   * with it. Pages that tokens lead to follow the first one.
+   *
+   * @generated from field: int32 offset = 14;
+   */
+  offset: number;
+
+  /**
+   * If true, total_size is returned.
+   *
+   * @generated from field: bool with_total = 15;
+   */
+  withTotal: boolean;
+
+  /**
+   * If true, newest_events is returned.
+   *
+   * @generated from field: bool with_newest_event = 16;
+   */
+  withNewestEvent: boolean;
 };
 
 /**
@@ -270,6 +330,22 @@ export type ListSessionsResponse = Message<"threadkeep.v1.ListSessionsResponse">
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000.
+   *
+   * @generated from field: int32 total_size = 10;
+   */
+  totalSize: number;
+
+  /**
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   *
+   * @generated from field: repeated threadkeep.v1.SessionEvent newest_events = 11;
+   */
+  newestEvents: SessionEvent[];
 };
 
 /**
@@ -714,6 +790,54 @@ export const DeleteByLabelResponseSchema: GenMessage<DeleteByLabelResponse> = /*
   messageDesc(file_threadkeep_v1_session_service, 18);
 
 /**
+ * The order of a list of sessions. Sessions of the same time are in the order of their creation, in the same direction.
+ *
+ * @generated from enum threadkeep.v1.SessionOrder
+ */
+export enum SessionOrder {
+  /**
+   * Same as SESSION_ORDER_CREATED_LAST_FIRST.
+   *
+   * @generated from enum value: SESSION_ORDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By create_time, the latest first.
+   *
+   * @generated from enum value: SESSION_ORDER_CREATED_LAST_FIRST = 1;
+   */
+  CREATED_LAST_FIRST = 1,
+
+  /**
+   * By create_time, the earliest first.
+   *
+   * @generated from enum value: SESSION_ORDER_CREATED_FIRST = 2;
+   */
+  CREATED_FIRST = 2,
+
+  /**
+   * By update_time, the latest first. A session that is updated while pages are read may be missing from the later ones.
+   *
+   * @generated from enum value: SESSION_ORDER_UPDATED_LAST_FIRST = 3;
+   */
+  UPDATED_LAST_FIRST = 3,
+
+  /**
+   * By update_time, the earliest first. A session that is updated while pages are read may be in two of them.
+   *
+   * @generated from enum value: SESSION_ORDER_UPDATED_FIRST = 4;
+   */
+  UPDATED_FIRST = 4,
+}
+
+/**
+ * Describes the enum threadkeep.v1.SessionOrder.
+ */
+export const SessionOrderSchema: GenEnum<SessionOrder> = /*@__PURE__*/
+  enumDesc(file_threadkeep_v1_session_service, 0);
+
+/**
  * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
  *
  * @generated from service threadkeep.v1.SessionService
@@ -721,7 +845,8 @@ export const DeleteByLabelResponseSchema: GenMessage<DeleteByLabelResponse> = /*
 export const SessionService: GenService<{
   /**
    * Creates a session.
-   * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+   * Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+   * INVALID_FIELD.
    *
    * @generated from rpc threadkeep.v1.SessionService.CreateSession
    */
@@ -742,7 +867,9 @@ export const SessionService: GenService<{
     output: typeof GetSessionResponseSchema;
   },
   /**
-   * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+   * Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+   * that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+   * minute as one of the page.
    * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc threadkeep.v1.SessionService.ListSessions

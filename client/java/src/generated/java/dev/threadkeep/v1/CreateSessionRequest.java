@@ -353,6 +353,22 @@ java.lang.String defaultValue) {
     return createTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : createTime_;
   }
 
+  public static final int UNIQUE_IN_APP_FIELD_NUMBER = 10;
+  private boolean uniqueInApp_ = false;
+  /**
+   * <pre>
+   * If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
+   * return_existing. Sessions that are created without it are not refused.
+   * </pre>
+   *
+   * <code>bool unique_in_app = 10 [json_name = "uniqueInApp"];</code>
+   * @return The uniqueInApp.
+   */
+  @java.lang.Override
+  public boolean getUniqueInApp() {
+    return uniqueInApp_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -390,6 +406,9 @@ java.lang.String defaultValue) {
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(7, getCreateTime());
+    }
+    if (uniqueInApp_ != false) {
+      output.writeBool(10, uniqueInApp_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -433,6 +452,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getCreateTime());
     }
+    if (uniqueInApp_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(10, uniqueInApp_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -471,6 +494,8 @@ java.lang.String defaultValue) {
       if (!getCreateTime()
           .equals(other.getCreateTime())) return false;
     }
+    if (getUniqueInApp()
+        != other.getUniqueInApp()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -506,6 +531,9 @@ java.lang.String defaultValue) {
       hash = (37 * hash) + CREATE_TIME_FIELD_NUMBER;
       hash = (53 * hash) + getCreateTime().hashCode();
     }
+    hash = (37 * hash) + UNIQUE_IN_APP_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getUniqueInApp());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -690,6 +718,7 @@ java.lang.String defaultValue) {
         createTimeBuilder_.dispose();
         createTimeBuilder_ = null;
       }
+      uniqueInApp_ = false;
       return this;
     }
 
@@ -755,6 +784,9 @@ java.lang.String defaultValue) {
             : createTimeBuilder_.build();
         to_bitField0_ |= 0x00000004;
       }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.uniqueInApp_ = uniqueInApp_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -792,6 +824,9 @@ java.lang.String defaultValue) {
       }
       if (other.hasCreateTime()) {
         mergeCreateTime(other.getCreateTime());
+      }
+      if (other.getUniqueInApp() != false) {
+        setUniqueInApp(other.getUniqueInApp());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -864,6 +899,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 80: {
+              uniqueInApp_ = input.readBool();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 80
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1703,6 +1743,53 @@ java.lang.String defaultValue) {
         createTime_ = null;
       }
       return createTimeBuilder_;
+    }
+
+    private boolean uniqueInApp_ ;
+    /**
+     * <pre>
+     * If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
+     * return_existing. Sessions that are created without it are not refused.
+     * </pre>
+     *
+     * <code>bool unique_in_app = 10 [json_name = "uniqueInApp"];</code>
+     * @return The uniqueInApp.
+     */
+    @java.lang.Override
+    public boolean getUniqueInApp() {
+      return uniqueInApp_;
+    }
+    /**
+     * <pre>
+     * If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
+     * return_existing. Sessions that are created without it are not refused.
+     * </pre>
+     *
+     * <code>bool unique_in_app = 10 [json_name = "uniqueInApp"];</code>
+     * @param value The uniqueInApp to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUniqueInApp(boolean value) {
+
+      uniqueInApp_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
+     * return_existing. Sessions that are created without it are not refused.
+     * </pre>
+     *
+     * <code>bool unique_in_app = 10 [json_name = "uniqueInApp"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUniqueInApp() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      uniqueInApp_ = false;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.CreateSessionRequest)

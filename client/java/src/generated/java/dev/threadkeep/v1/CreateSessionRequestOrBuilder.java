@@ -190,4 +190,15 @@ java.lang.String defaultValue);
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getCreateTimeOrBuilder();
+
+  /**
+   * <pre>
+   * If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
+   * return_existing. Sessions that are created without it are not refused.
+   * </pre>
+   *
+   * <code>bool unique_in_app = 10 [json_name = "uniqueInApp"];</code>
+   * @return The uniqueInApp.
+   */
+  boolean getUniqueInApp();
 }

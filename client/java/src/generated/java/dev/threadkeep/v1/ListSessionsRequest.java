@@ -35,6 +35,8 @@ private static final long serialVersionUID = 0L;
     app_ = "";
     userId_ = "";
     pageToken_ = "";
+    orderBy_ = 0;
+    sessionIdPrefix_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -327,6 +329,201 @@ java.lang.String defaultValue) {
     }
   }
 
+  public static final int ORDER_BY_FIELD_NUMBER = 10;
+  private int orderBy_ = 0;
+  /**
+   * <pre>
+   * Order of the sessions. Default: by create_time, the latest first.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionOrder order_by = 10 [json_name = "orderBy"];</code>
+   * @return The enum numeric value on the wire for orderBy.
+   */
+  @java.lang.Override public int getOrderByValue() {
+    return orderBy_;
+  }
+  /**
+   * <pre>
+   * Order of the sessions. Default: by create_time, the latest first.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionOrder order_by = 10 [json_name = "orderBy"];</code>
+   * @return The orderBy.
+   */
+  @java.lang.Override public dev.threadkeep.v1.SessionOrder getOrderBy() {
+    dev.threadkeep.v1.SessionOrder result = dev.threadkeep.v1.SessionOrder.forNumber(orderBy_);
+    return result == null ? dev.threadkeep.v1.SessionOrder.UNRECOGNIZED : result;
+  }
+
+  public static final int UPDATED_AFTER_FIELD_NUMBER = 11;
+  private com.google.protobuf.Timestamp updatedAfter_;
+  /**
+   * <pre>
+   * Time that update_time must be later than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+   * @return Whether the updatedAfter field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdatedAfter() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Time that update_time must be later than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+   * @return The updatedAfter.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getUpdatedAfter() {
+    return updatedAfter_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAfter_;
+  }
+  /**
+   * <pre>
+   * Time that update_time must be later than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getUpdatedAfterOrBuilder() {
+    return updatedAfter_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAfter_;
+  }
+
+  public static final int UPDATED_BEFORE_FIELD_NUMBER = 12;
+  private com.google.protobuf.Timestamp updatedBefore_;
+  /**
+   * <pre>
+   * Time that update_time must be earlier than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+   * @return Whether the updatedBefore field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdatedBefore() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Time that update_time must be earlier than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+   * @return The updatedBefore.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getUpdatedBefore() {
+    return updatedBefore_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedBefore_;
+  }
+  /**
+   * <pre>
+   * Time that update_time must be earlier than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getUpdatedBeforeOrBuilder() {
+    return updatedBefore_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedBefore_;
+  }
+
+  public static final int SESSION_ID_PREFIX_FIELD_NUMBER = 13;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object sessionIdPrefix_ = "";
+  /**
+   * <pre>
+   * Beginning of the session_id, compared exactly. At most 255 bytes.
+   * </pre>
+   *
+   * <code>string session_id_prefix = 13 [json_name = "sessionIdPrefix"];</code>
+   * @return The sessionIdPrefix.
+   */
+  @java.lang.Override
+  public java.lang.String getSessionIdPrefix() {
+    java.lang.Object ref = sessionIdPrefix_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      sessionIdPrefix_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Beginning of the session_id, compared exactly. At most 255 bytes.
+   * </pre>
+   *
+   * <code>string session_id_prefix = 13 [json_name = "sessionIdPrefix"];</code>
+   * @return The bytes for sessionIdPrefix.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getSessionIdPrefixBytes() {
+    java.lang.Object ref = sessionIdPrefix_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      sessionIdPrefix_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int OFFSET_FIELD_NUMBER = 14;
+  private int offset_ = 0;
+  /**
+   * <pre>
+   * Number of sessions to skip, for pages by number: page times page_size. At most 10,000; tokens have no limit. The cost grows
+   * with it. Pages that tokens lead to follow the first one.
+   * </pre>
+   *
+   * <code>int32 offset = 14 [json_name = "offset"];</code>
+   * @return The offset.
+   */
+  @java.lang.Override
+  public int getOffset() {
+    return offset_;
+  }
+
+  public static final int WITH_TOTAL_FIELD_NUMBER = 15;
+  private boolean withTotal_ = false;
+  /**
+   * <pre>
+   * If true, total_size is returned.
+   * </pre>
+   *
+   * <code>bool with_total = 15 [json_name = "withTotal"];</code>
+   * @return The withTotal.
+   */
+  @java.lang.Override
+  public boolean getWithTotal() {
+    return withTotal_;
+  }
+
+  public static final int WITH_NEWEST_EVENT_FIELD_NUMBER = 16;
+  private boolean withNewestEvent_ = false;
+  /**
+   * <pre>
+   * If true, newest_events is returned.
+   * </pre>
+   *
+   * <code>bool with_newest_event = 16 [json_name = "withNewestEvent"];</code>
+   * @return The withNewestEvent.
+   */
+  @java.lang.Override
+  public boolean getWithNewestEvent() {
+    return withNewestEvent_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -358,6 +555,27 @@ java.lang.String defaultValue) {
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pageToken_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 5, pageToken_);
+    }
+    if (orderBy_ != dev.threadkeep.v1.SessionOrder.SESSION_ORDER_UNSPECIFIED.getNumber()) {
+      output.writeEnum(10, orderBy_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(11, getUpdatedAfter());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(12, getUpdatedBefore());
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(sessionIdPrefix_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 13, sessionIdPrefix_);
+    }
+    if (offset_ != 0) {
+      output.writeInt32(14, offset_);
+    }
+    if (withTotal_ != false) {
+      output.writeBool(15, withTotal_);
+    }
+    if (withNewestEvent_ != false) {
+      output.writeBool(16, withNewestEvent_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -391,6 +609,33 @@ java.lang.String defaultValue) {
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pageToken_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(5, pageToken_);
     }
+    if (orderBy_ != dev.threadkeep.v1.SessionOrder.SESSION_ORDER_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(10, orderBy_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(11, getUpdatedAfter());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(12, getUpdatedBefore());
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(sessionIdPrefix_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(13, sessionIdPrefix_);
+    }
+    if (offset_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(14, offset_);
+    }
+    if (withTotal_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(15, withTotal_);
+    }
+    if (withNewestEvent_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(16, withNewestEvent_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -419,6 +664,25 @@ java.lang.String defaultValue) {
         != other.getPageSize()) return false;
     if (!getPageToken()
         .equals(other.getPageToken())) return false;
+    if (orderBy_ != other.orderBy_) return false;
+    if (hasUpdatedAfter() != other.hasUpdatedAfter()) return false;
+    if (hasUpdatedAfter()) {
+      if (!getUpdatedAfter()
+          .equals(other.getUpdatedAfter())) return false;
+    }
+    if (hasUpdatedBefore() != other.hasUpdatedBefore()) return false;
+    if (hasUpdatedBefore()) {
+      if (!getUpdatedBefore()
+          .equals(other.getUpdatedBefore())) return false;
+    }
+    if (!getSessionIdPrefix()
+        .equals(other.getSessionIdPrefix())) return false;
+    if (getOffset()
+        != other.getOffset()) return false;
+    if (getWithTotal()
+        != other.getWithTotal()) return false;
+    if (getWithNewestEvent()
+        != other.getWithNewestEvent()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -444,6 +708,26 @@ java.lang.String defaultValue) {
     hash = (53 * hash) + getPageSize();
     hash = (37 * hash) + PAGE_TOKEN_FIELD_NUMBER;
     hash = (53 * hash) + getPageToken().hashCode();
+    hash = (37 * hash) + ORDER_BY_FIELD_NUMBER;
+    hash = (53 * hash) + orderBy_;
+    if (hasUpdatedAfter()) {
+      hash = (37 * hash) + UPDATED_AFTER_FIELD_NUMBER;
+      hash = (53 * hash) + getUpdatedAfter().hashCode();
+    }
+    if (hasUpdatedBefore()) {
+      hash = (37 * hash) + UPDATED_BEFORE_FIELD_NUMBER;
+      hash = (53 * hash) + getUpdatedBefore().hashCode();
+    }
+    hash = (37 * hash) + SESSION_ID_PREFIX_FIELD_NUMBER;
+    hash = (53 * hash) + getSessionIdPrefix().hashCode();
+    hash = (37 * hash) + OFFSET_FIELD_NUMBER;
+    hash = (53 * hash) + getOffset();
+    hash = (37 * hash) + WITH_TOTAL_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getWithTotal());
+    hash = (37 * hash) + WITH_NEWEST_EVENT_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getWithNewestEvent());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -589,13 +873,20 @@ java.lang.String defaultValue) {
 
     // Construct using dev.threadkeep.v1.ListSessionsRequest.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessage.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessage
+              .alwaysUseFieldBuilders) {
+        internalGetUpdatedAfterFieldBuilder();
+        internalGetUpdatedBeforeFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -606,6 +897,21 @@ java.lang.String defaultValue) {
       internalGetMutableLabels().clear();
       pageSize_ = 0;
       pageToken_ = "";
+      orderBy_ = 0;
+      updatedAfter_ = null;
+      if (updatedAfterBuilder_ != null) {
+        updatedAfterBuilder_.dispose();
+        updatedAfterBuilder_ = null;
+      }
+      updatedBefore_ = null;
+      if (updatedBeforeBuilder_ != null) {
+        updatedBeforeBuilder_.dispose();
+        updatedBeforeBuilder_ = null;
+      }
+      sessionIdPrefix_ = "";
+      offset_ = 0;
+      withTotal_ = false;
+      withNewestEvent_ = false;
       return this;
     }
 
@@ -657,6 +963,33 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.pageToken_ = pageToken_;
       }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.orderBy_ = orderBy_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.updatedAfter_ = updatedAfterBuilder_ == null
+            ? updatedAfter_
+            : updatedAfterBuilder_.build();
+        to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.updatedBefore_ = updatedBeforeBuilder_ == null
+            ? updatedBefore_
+            : updatedBeforeBuilder_.build();
+        to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.sessionIdPrefix_ = sessionIdPrefix_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.offset_ = offset_;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.withTotal_ = withTotal_;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.withNewestEvent_ = withNewestEvent_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -692,6 +1025,29 @@ java.lang.String defaultValue) {
         pageToken_ = other.pageToken_;
         bitField0_ |= 0x00000010;
         onChanged();
+      }
+      if (other.orderBy_ != 0) {
+        setOrderByValue(other.getOrderByValue());
+      }
+      if (other.hasUpdatedAfter()) {
+        mergeUpdatedAfter(other.getUpdatedAfter());
+      }
+      if (other.hasUpdatedBefore()) {
+        mergeUpdatedBefore(other.getUpdatedBefore());
+      }
+      if (!other.getSessionIdPrefix().isEmpty()) {
+        sessionIdPrefix_ = other.sessionIdPrefix_;
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      if (other.getOffset() != 0) {
+        setOffset(other.getOffset());
+      }
+      if (other.getWithTotal() != false) {
+        setWithTotal(other.getWithTotal());
+      }
+      if (other.getWithNewestEvent() != false) {
+        setWithNewestEvent(other.getWithNewestEvent());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -748,6 +1104,45 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 80: {
+              orderBy_ = input.readEnum();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 80
+            case 90: {
+              input.readMessage(
+                  internalGetUpdatedAfterFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 90
+            case 98: {
+              input.readMessage(
+                  internalGetUpdatedBeforeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 98
+            case 106: {
+              sessionIdPrefix_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 106
+            case 112: {
+              offset_ = input.readInt32();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 112
+            case 120: {
+              withTotal_ = input.readBool();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 120
+            case 128: {
+              withNewestEvent_ = input.readBool();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 128
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1250,6 +1645,618 @@ java.lang.String defaultValue) {
       checkByteStringIsUtf8(value);
       pageToken_ = value;
       bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+
+    private int orderBy_ = 0;
+    /**
+     * <pre>
+     * Order of the sessions. Default: by create_time, the latest first.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionOrder order_by = 10 [json_name = "orderBy"];</code>
+     * @return The enum numeric value on the wire for orderBy.
+     */
+    @java.lang.Override public int getOrderByValue() {
+      return orderBy_;
+    }
+    /**
+     * <pre>
+     * Order of the sessions. Default: by create_time, the latest first.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionOrder order_by = 10 [json_name = "orderBy"];</code>
+     * @param value The enum numeric value on the wire for orderBy to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOrderByValue(int value) {
+      orderBy_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Order of the sessions. Default: by create_time, the latest first.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionOrder order_by = 10 [json_name = "orderBy"];</code>
+     * @return The orderBy.
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.SessionOrder getOrderBy() {
+      dev.threadkeep.v1.SessionOrder result = dev.threadkeep.v1.SessionOrder.forNumber(orderBy_);
+      return result == null ? dev.threadkeep.v1.SessionOrder.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * Order of the sessions. Default: by create_time, the latest first.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionOrder order_by = 10 [json_name = "orderBy"];</code>
+     * @param value The orderBy to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOrderBy(dev.threadkeep.v1.SessionOrder value) {
+      if (value == null) { throw new NullPointerException(); }
+      bitField0_ |= 0x00000020;
+      orderBy_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Order of the sessions. Default: by create_time, the latest first.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionOrder order_by = 10 [json_name = "orderBy"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOrderBy() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      orderBy_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Timestamp updatedAfter_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> updatedAfterBuilder_;
+    /**
+     * <pre>
+     * Time that update_time must be later than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+     * @return Whether the updatedAfter field is set.
+     */
+    public boolean hasUpdatedAfter() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Time that update_time must be later than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+     * @return The updatedAfter.
+     */
+    public com.google.protobuf.Timestamp getUpdatedAfter() {
+      if (updatedAfterBuilder_ == null) {
+        return updatedAfter_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedAfter_;
+      } else {
+        return updatedAfterBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Time that update_time must be later than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+     */
+    public Builder setUpdatedAfter(com.google.protobuf.Timestamp value) {
+      if (updatedAfterBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        updatedAfter_ = value;
+      } else {
+        updatedAfterBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that update_time must be later than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+     */
+    public Builder setUpdatedAfter(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (updatedAfterBuilder_ == null) {
+        updatedAfter_ = builderForValue.build();
+      } else {
+        updatedAfterBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that update_time must be later than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+     */
+    public Builder mergeUpdatedAfter(com.google.protobuf.Timestamp value) {
+      if (updatedAfterBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0) &&
+          updatedAfter_ != null &&
+          updatedAfter_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getUpdatedAfterBuilder().mergeFrom(value);
+        } else {
+          updatedAfter_ = value;
+        }
+      } else {
+        updatedAfterBuilder_.mergeFrom(value);
+      }
+      if (updatedAfter_ != null) {
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that update_time must be later than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+     */
+    public Builder clearUpdatedAfter() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      updatedAfter_ = null;
+      if (updatedAfterBuilder_ != null) {
+        updatedAfterBuilder_.dispose();
+        updatedAfterBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that update_time must be later than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getUpdatedAfterBuilder() {
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return internalGetUpdatedAfterFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Time that update_time must be later than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getUpdatedAfterOrBuilder() {
+      if (updatedAfterBuilder_ != null) {
+        return updatedAfterBuilder_.getMessageOrBuilder();
+      } else {
+        return updatedAfter_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : updatedAfter_;
+      }
+    }
+    /**
+     * <pre>
+     * Time that update_time must be later than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetUpdatedAfterFieldBuilder() {
+      if (updatedAfterBuilder_ == null) {
+        updatedAfterBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getUpdatedAfter(),
+                getParentForChildren(),
+                isClean());
+        updatedAfter_ = null;
+      }
+      return updatedAfterBuilder_;
+    }
+
+    private com.google.protobuf.Timestamp updatedBefore_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> updatedBeforeBuilder_;
+    /**
+     * <pre>
+     * Time that update_time must be earlier than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+     * @return Whether the updatedBefore field is set.
+     */
+    public boolean hasUpdatedBefore() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * Time that update_time must be earlier than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+     * @return The updatedBefore.
+     */
+    public com.google.protobuf.Timestamp getUpdatedBefore() {
+      if (updatedBeforeBuilder_ == null) {
+        return updatedBefore_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updatedBefore_;
+      } else {
+        return updatedBeforeBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Time that update_time must be earlier than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+     */
+    public Builder setUpdatedBefore(com.google.protobuf.Timestamp value) {
+      if (updatedBeforeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        updatedBefore_ = value;
+      } else {
+        updatedBeforeBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that update_time must be earlier than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+     */
+    public Builder setUpdatedBefore(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (updatedBeforeBuilder_ == null) {
+        updatedBefore_ = builderForValue.build();
+      } else {
+        updatedBeforeBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that update_time must be earlier than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+     */
+    public Builder mergeUpdatedBefore(com.google.protobuf.Timestamp value) {
+      if (updatedBeforeBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0) &&
+          updatedBefore_ != null &&
+          updatedBefore_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getUpdatedBeforeBuilder().mergeFrom(value);
+        } else {
+          updatedBefore_ = value;
+        }
+      } else {
+        updatedBeforeBuilder_.mergeFrom(value);
+      }
+      if (updatedBefore_ != null) {
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that update_time must be earlier than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+     */
+    public Builder clearUpdatedBefore() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      updatedBefore_ = null;
+      if (updatedBeforeBuilder_ != null) {
+        updatedBeforeBuilder_.dispose();
+        updatedBeforeBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that update_time must be earlier than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getUpdatedBeforeBuilder() {
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return internalGetUpdatedBeforeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Time that update_time must be earlier than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getUpdatedBeforeOrBuilder() {
+      if (updatedBeforeBuilder_ != null) {
+        return updatedBeforeBuilder_.getMessageOrBuilder();
+      } else {
+        return updatedBefore_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : updatedBefore_;
+      }
+    }
+    /**
+     * <pre>
+     * Time that update_time must be earlier than.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetUpdatedBeforeFieldBuilder() {
+      if (updatedBeforeBuilder_ == null) {
+        updatedBeforeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getUpdatedBefore(),
+                getParentForChildren(),
+                isClean());
+        updatedBefore_ = null;
+      }
+      return updatedBeforeBuilder_;
+    }
+
+    private java.lang.Object sessionIdPrefix_ = "";
+    /**
+     * <pre>
+     * Beginning of the session_id, compared exactly. At most 255 bytes.
+     * </pre>
+     *
+     * <code>string session_id_prefix = 13 [json_name = "sessionIdPrefix"];</code>
+     * @return The sessionIdPrefix.
+     */
+    public java.lang.String getSessionIdPrefix() {
+      java.lang.Object ref = sessionIdPrefix_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        sessionIdPrefix_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Beginning of the session_id, compared exactly. At most 255 bytes.
+     * </pre>
+     *
+     * <code>string session_id_prefix = 13 [json_name = "sessionIdPrefix"];</code>
+     * @return The bytes for sessionIdPrefix.
+     */
+    public com.google.protobuf.ByteString
+        getSessionIdPrefixBytes() {
+      java.lang.Object ref = sessionIdPrefix_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        sessionIdPrefix_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Beginning of the session_id, compared exactly. At most 255 bytes.
+     * </pre>
+     *
+     * <code>string session_id_prefix = 13 [json_name = "sessionIdPrefix"];</code>
+     * @param value The sessionIdPrefix to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSessionIdPrefix(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      sessionIdPrefix_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Beginning of the session_id, compared exactly. At most 255 bytes.
+     * </pre>
+     *
+     * <code>string session_id_prefix = 13 [json_name = "sessionIdPrefix"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSessionIdPrefix() {
+      sessionIdPrefix_ = getDefaultInstance().getSessionIdPrefix();
+      bitField0_ = (bitField0_ & ~0x00000100);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Beginning of the session_id, compared exactly. At most 255 bytes.
+     * </pre>
+     *
+     * <code>string session_id_prefix = 13 [json_name = "sessionIdPrefix"];</code>
+     * @param value The bytes for sessionIdPrefix to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSessionIdPrefixBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      sessionIdPrefix_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+
+    private int offset_ ;
+    /**
+     * <pre>
+     * Number of sessions to skip, for pages by number: page times page_size. At most 10,000; tokens have no limit. The cost grows
+     * with it. Pages that tokens lead to follow the first one.
+     * </pre>
+     *
+     * <code>int32 offset = 14 [json_name = "offset"];</code>
+     * @return The offset.
+     */
+    @java.lang.Override
+    public int getOffset() {
+      return offset_;
+    }
+    /**
+     * <pre>
+     * Number of sessions to skip, for pages by number: page times page_size. At most 10,000; tokens have no limit. The cost grows
+     * with it. Pages that tokens lead to follow the first one.
+     * </pre>
+     *
+     * <code>int32 offset = 14 [json_name = "offset"];</code>
+     * @param value The offset to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOffset(int value) {
+
+      offset_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of sessions to skip, for pages by number: page times page_size. At most 10,000; tokens have no limit. The cost grows
+     * with it. Pages that tokens lead to follow the first one.
+     * </pre>
+     *
+     * <code>int32 offset = 14 [json_name = "offset"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOffset() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      offset_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean withTotal_ ;
+    /**
+     * <pre>
+     * If true, total_size is returned.
+     * </pre>
+     *
+     * <code>bool with_total = 15 [json_name = "withTotal"];</code>
+     * @return The withTotal.
+     */
+    @java.lang.Override
+    public boolean getWithTotal() {
+      return withTotal_;
+    }
+    /**
+     * <pre>
+     * If true, total_size is returned.
+     * </pre>
+     *
+     * <code>bool with_total = 15 [json_name = "withTotal"];</code>
+     * @param value The withTotal to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWithTotal(boolean value) {
+
+      withTotal_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * If true, total_size is returned.
+     * </pre>
+     *
+     * <code>bool with_total = 15 [json_name = "withTotal"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWithTotal() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      withTotal_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean withNewestEvent_ ;
+    /**
+     * <pre>
+     * If true, newest_events is returned.
+     * </pre>
+     *
+     * <code>bool with_newest_event = 16 [json_name = "withNewestEvent"];</code>
+     * @return The withNewestEvent.
+     */
+    @java.lang.Override
+    public boolean getWithNewestEvent() {
+      return withNewestEvent_;
+    }
+    /**
+     * <pre>
+     * If true, newest_events is returned.
+     * </pre>
+     *
+     * <code>bool with_newest_event = 16 [json_name = "withNewestEvent"];</code>
+     * @param value The withNewestEvent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWithNewestEvent(boolean value) {
+
+      withNewestEvent_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * If true, newest_events is returned.
+     * </pre>
+     *
+     * <code>bool with_newest_event = 16 [json_name = "withNewestEvent"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWithNewestEvent() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      withNewestEvent_ = false;
       onChanged();
       return this;
     }

@@ -143,4 +143,128 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.ByteString
       getPageTokenBytes();
+
+  /**
+   * <pre>
+   * Order of the sessions. Default: by create_time, the latest first.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionOrder order_by = 10 [json_name = "orderBy"];</code>
+   * @return The enum numeric value on the wire for orderBy.
+   */
+  int getOrderByValue();
+  /**
+   * <pre>
+   * Order of the sessions. Default: by create_time, the latest first.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionOrder order_by = 10 [json_name = "orderBy"];</code>
+   * @return The orderBy.
+   */
+  dev.threadkeep.v1.SessionOrder getOrderBy();
+
+  /**
+   * <pre>
+   * Time that update_time must be later than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+   * @return Whether the updatedAfter field is set.
+   */
+  boolean hasUpdatedAfter();
+  /**
+   * <pre>
+   * Time that update_time must be later than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+   * @return The updatedAfter.
+   */
+  com.google.protobuf.Timestamp getUpdatedAfter();
+  /**
+   * <pre>
+   * Time that update_time must be later than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_after = 11 [json_name = "updatedAfter"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getUpdatedAfterOrBuilder();
+
+  /**
+   * <pre>
+   * Time that update_time must be earlier than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+   * @return Whether the updatedBefore field is set.
+   */
+  boolean hasUpdatedBefore();
+  /**
+   * <pre>
+   * Time that update_time must be earlier than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+   * @return The updatedBefore.
+   */
+  com.google.protobuf.Timestamp getUpdatedBefore();
+  /**
+   * <pre>
+   * Time that update_time must be earlier than.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp updated_before = 12 [json_name = "updatedBefore"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getUpdatedBeforeOrBuilder();
+
+  /**
+   * <pre>
+   * Beginning of the session_id, compared exactly. At most 255 bytes.
+   * </pre>
+   *
+   * <code>string session_id_prefix = 13 [json_name = "sessionIdPrefix"];</code>
+   * @return The sessionIdPrefix.
+   */
+  java.lang.String getSessionIdPrefix();
+  /**
+   * <pre>
+   * Beginning of the session_id, compared exactly. At most 255 bytes.
+   * </pre>
+   *
+   * <code>string session_id_prefix = 13 [json_name = "sessionIdPrefix"];</code>
+   * @return The bytes for sessionIdPrefix.
+   */
+  com.google.protobuf.ByteString
+      getSessionIdPrefixBytes();
+
+  /**
+   * <pre>
+   * Number of sessions to skip, for pages by number: page times page_size. At most 10,000; tokens have no limit. The cost grows
+   * with it. Pages that tokens lead to follow the first one.
+   * </pre>
+   *
+   * <code>int32 offset = 14 [json_name = "offset"];</code>
+   * @return The offset.
+   */
+  int getOffset();
+
+  /**
+   * <pre>
+   * If true, total_size is returned.
+   * </pre>
+   *
+   * <code>bool with_total = 15 [json_name = "withTotal"];</code>
+   * @return The withTotal.
+   */
+  boolean getWithTotal();
+
+  /**
+   * <pre>
+   * If true, newest_events is returned.
+   * </pre>
+   *
+   * <code>bool with_newest_event = 16 [json_name = "withNewestEvent"];</code>
+   * @return The withNewestEvent.
+   */
+  boolean getWithNewestEvent();
 }

@@ -34,6 +34,7 @@ private static final long serialVersionUID = 0L;
   private ListSessionsResponse() {
     sessions_ = java.util.Collections.emptyList();
     nextPageToken_ = "";
+    newestEvents_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -157,6 +158,92 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int TOTAL_SIZE_FIELD_NUMBER = 10;
+  private int totalSize_ = 0;
+  /**
+   * <pre>
+   * Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000.
+   * </pre>
+   *
+   * <code>int32 total_size = 10 [json_name = "totalSize"];</code>
+   * @return The totalSize.
+   */
+  @java.lang.Override
+  public int getTotalSize() {
+    return totalSize_;
+  }
+
+  public static final int NEWEST_EVENTS_FIELD_NUMBER = 11;
+  @SuppressWarnings("serial")
+  private java.util.List<dev.threadkeep.v1.SessionEvent> newestEvents_;
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<dev.threadkeep.v1.SessionEvent> getNewestEventsList() {
+    return newestEvents_;
+  }
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends dev.threadkeep.v1.SessionEventOrBuilder> 
+      getNewestEventsOrBuilderList() {
+    return newestEvents_;
+  }
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  @java.lang.Override
+  public int getNewestEventsCount() {
+    return newestEvents_.size();
+  }
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.SessionEvent getNewestEvents(int index) {
+    return newestEvents_.get(index);
+  }
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.SessionEventOrBuilder getNewestEventsOrBuilder(
+      int index) {
+    return newestEvents_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -177,6 +264,12 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(nextPageToken_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 2, nextPageToken_);
     }
+    if (totalSize_ != 0) {
+      output.writeInt32(10, totalSize_);
+    }
+    for (int i = 0; i < newestEvents_.size(); i++) {
+      output.writeMessage(11, newestEvents_.get(i));
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -192,6 +285,14 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(nextPageToken_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(2, nextPageToken_);
+    }
+    if (totalSize_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(10, totalSize_);
+    }
+    for (int i = 0; i < newestEvents_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(11, newestEvents_.get(i));
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -212,6 +313,10 @@ private static final long serialVersionUID = 0L;
         .equals(other.getSessionsList())) return false;
     if (!getNextPageToken()
         .equals(other.getNextPageToken())) return false;
+    if (getTotalSize()
+        != other.getTotalSize()) return false;
+    if (!getNewestEventsList()
+        .equals(other.getNewestEventsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -229,6 +334,12 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + NEXT_PAGE_TOKEN_FIELD_NUMBER;
     hash = (53 * hash) + getNextPageToken().hashCode();
+    hash = (37 * hash) + TOTAL_SIZE_FIELD_NUMBER;
+    hash = (53 * hash) + getTotalSize();
+    if (getNewestEventsCount() > 0) {
+      hash = (37 * hash) + NEWEST_EVENTS_FIELD_NUMBER;
+      hash = (53 * hash) + getNewestEventsList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -372,6 +483,14 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00000001);
       nextPageToken_ = "";
+      totalSize_ = 0;
+      if (newestEventsBuilder_ == null) {
+        newestEvents_ = java.util.Collections.emptyList();
+      } else {
+        newestEvents_ = null;
+        newestEventsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000008);
       return this;
     }
 
@@ -414,12 +533,24 @@ private static final long serialVersionUID = 0L;
       } else {
         result.sessions_ = sessionsBuilder_.build();
       }
+      if (newestEventsBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0)) {
+          newestEvents_ = java.util.Collections.unmodifiableList(newestEvents_);
+          bitField0_ = (bitField0_ & ~0x00000008);
+        }
+        result.newestEvents_ = newestEvents_;
+      } else {
+        result.newestEvents_ = newestEventsBuilder_.build();
+      }
     }
 
     private void buildPartial0(dev.threadkeep.v1.ListSessionsResponse result) {
       int from_bitField0_ = bitField0_;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.nextPageToken_ = nextPageToken_;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.totalSize_ = totalSize_;
       }
     }
 
@@ -466,6 +597,35 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000002;
         onChanged();
       }
+      if (other.getTotalSize() != 0) {
+        setTotalSize(other.getTotalSize());
+      }
+      if (newestEventsBuilder_ == null) {
+        if (!other.newestEvents_.isEmpty()) {
+          if (newestEvents_.isEmpty()) {
+            newestEvents_ = other.newestEvents_;
+            bitField0_ = (bitField0_ & ~0x00000008);
+          } else {
+            ensureNewestEventsIsMutable();
+            newestEvents_.addAll(other.newestEvents_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.newestEvents_.isEmpty()) {
+          if (newestEventsBuilder_.isEmpty()) {
+            newestEventsBuilder_.dispose();
+            newestEventsBuilder_ = null;
+            newestEvents_ = other.newestEvents_;
+            bitField0_ = (bitField0_ & ~0x00000008);
+            newestEventsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetNewestEventsFieldBuilder() : null;
+          } else {
+            newestEventsBuilder_.addAllMessages(other.newestEvents_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -510,6 +670,24 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
+            case 80: {
+              totalSize_ = input.readInt32();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 80
+            case 90: {
+              dev.threadkeep.v1.SessionEvent m =
+                  input.readMessage(
+                      dev.threadkeep.v1.SessionEvent.parser(),
+                      extensionRegistry);
+              if (newestEventsBuilder_ == null) {
+                ensureNewestEventsIsMutable();
+                newestEvents_.add(m);
+              } else {
+                newestEventsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 90
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -929,6 +1107,398 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000002;
       onChanged();
       return this;
+    }
+
+    private int totalSize_ ;
+    /**
+     * <pre>
+     * Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000.
+     * </pre>
+     *
+     * <code>int32 total_size = 10 [json_name = "totalSize"];</code>
+     * @return The totalSize.
+     */
+    @java.lang.Override
+    public int getTotalSize() {
+      return totalSize_;
+    }
+    /**
+     * <pre>
+     * Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000.
+     * </pre>
+     *
+     * <code>int32 total_size = 10 [json_name = "totalSize"];</code>
+     * @param value The totalSize to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTotalSize(int value) {
+
+      totalSize_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000.
+     * </pre>
+     *
+     * <code>int32 total_size = 10 [json_name = "totalSize"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTotalSize() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      totalSize_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.util.List<dev.threadkeep.v1.SessionEvent> newestEvents_ =
+      java.util.Collections.emptyList();
+    private void ensureNewestEventsIsMutable() {
+      if (!((bitField0_ & 0x00000008) != 0)) {
+        newestEvents_ = new java.util.ArrayList<dev.threadkeep.v1.SessionEvent>(newestEvents_);
+        bitField0_ |= 0x00000008;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.threadkeep.v1.SessionEvent, dev.threadkeep.v1.SessionEvent.Builder, dev.threadkeep.v1.SessionEventOrBuilder> newestEventsBuilder_;
+
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public java.util.List<dev.threadkeep.v1.SessionEvent> getNewestEventsList() {
+      if (newestEventsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(newestEvents_);
+      } else {
+        return newestEventsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public int getNewestEventsCount() {
+      if (newestEventsBuilder_ == null) {
+        return newestEvents_.size();
+      } else {
+        return newestEventsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public dev.threadkeep.v1.SessionEvent getNewestEvents(int index) {
+      if (newestEventsBuilder_ == null) {
+        return newestEvents_.get(index);
+      } else {
+        return newestEventsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public Builder setNewestEvents(
+        int index, dev.threadkeep.v1.SessionEvent value) {
+      if (newestEventsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureNewestEventsIsMutable();
+        newestEvents_.set(index, value);
+        onChanged();
+      } else {
+        newestEventsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public Builder setNewestEvents(
+        int index, dev.threadkeep.v1.SessionEvent.Builder builderForValue) {
+      if (newestEventsBuilder_ == null) {
+        ensureNewestEventsIsMutable();
+        newestEvents_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        newestEventsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public Builder addNewestEvents(dev.threadkeep.v1.SessionEvent value) {
+      if (newestEventsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureNewestEventsIsMutable();
+        newestEvents_.add(value);
+        onChanged();
+      } else {
+        newestEventsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public Builder addNewestEvents(
+        int index, dev.threadkeep.v1.SessionEvent value) {
+      if (newestEventsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureNewestEventsIsMutable();
+        newestEvents_.add(index, value);
+        onChanged();
+      } else {
+        newestEventsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public Builder addNewestEvents(
+        dev.threadkeep.v1.SessionEvent.Builder builderForValue) {
+      if (newestEventsBuilder_ == null) {
+        ensureNewestEventsIsMutable();
+        newestEvents_.add(builderForValue.build());
+        onChanged();
+      } else {
+        newestEventsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public Builder addNewestEvents(
+        int index, dev.threadkeep.v1.SessionEvent.Builder builderForValue) {
+      if (newestEventsBuilder_ == null) {
+        ensureNewestEventsIsMutable();
+        newestEvents_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        newestEventsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public Builder addAllNewestEvents(
+        java.lang.Iterable<? extends dev.threadkeep.v1.SessionEvent> values) {
+      if (newestEventsBuilder_ == null) {
+        ensureNewestEventsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, newestEvents_);
+        onChanged();
+      } else {
+        newestEventsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public Builder clearNewestEvents() {
+      if (newestEventsBuilder_ == null) {
+        newestEvents_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000008);
+        onChanged();
+      } else {
+        newestEventsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public Builder removeNewestEvents(int index) {
+      if (newestEventsBuilder_ == null) {
+        ensureNewestEventsIsMutable();
+        newestEvents_.remove(index);
+        onChanged();
+      } else {
+        newestEventsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public dev.threadkeep.v1.SessionEvent.Builder getNewestEventsBuilder(
+        int index) {
+      return internalGetNewestEventsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public dev.threadkeep.v1.SessionEventOrBuilder getNewestEventsOrBuilder(
+        int index) {
+      if (newestEventsBuilder_ == null) {
+        return newestEvents_.get(index);  } else {
+        return newestEventsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public java.util.List<? extends dev.threadkeep.v1.SessionEventOrBuilder> 
+         getNewestEventsOrBuilderList() {
+      if (newestEventsBuilder_ != null) {
+        return newestEventsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(newestEvents_);
+      }
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public dev.threadkeep.v1.SessionEvent.Builder addNewestEventsBuilder() {
+      return internalGetNewestEventsFieldBuilder().addBuilder(
+          dev.threadkeep.v1.SessionEvent.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public dev.threadkeep.v1.SessionEvent.Builder addNewestEventsBuilder(
+        int index) {
+      return internalGetNewestEventsFieldBuilder().addBuilder(
+          index, dev.threadkeep.v1.SessionEvent.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * server's max_response_bytes.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+     */
+    public java.util.List<dev.threadkeep.v1.SessionEvent.Builder> 
+         getNewestEventsBuilderList() {
+      return internalGetNewestEventsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.threadkeep.v1.SessionEvent, dev.threadkeep.v1.SessionEvent.Builder, dev.threadkeep.v1.SessionEventOrBuilder> 
+        internalGetNewestEventsFieldBuilder() {
+      if (newestEventsBuilder_ == null) {
+        newestEventsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            dev.threadkeep.v1.SessionEvent, dev.threadkeep.v1.SessionEvent.Builder, dev.threadkeep.v1.SessionEventOrBuilder>(
+                newestEvents_,
+                ((bitField0_ & 0x00000008) != 0),
+                getParentForChildren(),
+                isClean());
+        newestEvents_ = null;
+      }
+      return newestEventsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.ListSessionsResponse)

@@ -73,4 +73,68 @@ public interface ListSessionsResponseOrBuilder extends
    */
   com.google.protobuf.ByteString
       getNextPageTokenBytes();
+
+  /**
+   * <pre>
+   * Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000.
+   * </pre>
+   *
+   * <code>int32 total_size = 10 [json_name = "totalSize"];</code>
+   * @return The totalSize.
+   */
+  int getTotalSize();
+
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  java.util.List<dev.threadkeep.v1.SessionEvent> 
+      getNewestEventsList();
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  dev.threadkeep.v1.SessionEvent getNewestEvents(int index);
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  int getNewestEventsCount();
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  java.util.List<? extends dev.threadkeep.v1.SessionEventOrBuilder> 
+      getNewestEventsOrBuilderList();
+  /**
+   * <pre>
+   * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
+   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * server's max_response_bytes.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.SessionEvent newest_events = 11 [json_name = "newestEvents"];</code>
+   */
+  dev.threadkeep.v1.SessionEventOrBuilder getNewestEventsOrBuilder(
+      int index);
 }

@@ -371,7 +371,8 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * Creates a session.
-     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+     * INVALID_FIELD.
      * </pre>
      */
     default void createSession(dev.threadkeep.v1.CreateSessionRequest request,
@@ -392,7 +393,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+     * Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+     * that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+     * minute as one of the page.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -507,7 +510,8 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * Creates a session.
-     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+     * INVALID_FIELD.
      * </pre>
      */
     public void createSession(dev.threadkeep.v1.CreateSessionRequest request,
@@ -530,7 +534,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+     * Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+     * that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+     * minute as one of the page.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -638,7 +644,8 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * Creates a session.
-     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+     * INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.CreateSessionResponse createSession(dev.threadkeep.v1.CreateSessionRequest request) throws io.grpc.StatusException {
@@ -659,7 +666,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+     * Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+     * that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+     * minute as one of the page.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -760,7 +769,8 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * Creates a session.
-     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+     * INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.CreateSessionResponse createSession(dev.threadkeep.v1.CreateSessionRequest request) {
@@ -781,7 +791,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+     * Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+     * that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+     * minute as one of the page.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -882,7 +894,8 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * Creates a session.
-     * Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
+     * INVALID_FIELD.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.CreateSessionResponse> createSession(
@@ -905,7 +918,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions by create_time, newest first. The cost of a page does not depend on the number of sessions.
+     * Lists sessions, by default by create_time, newest first. The cost of a page does not depend on the number of sessions, but on
+     * that of the sessions which conditions on labels, id or time pass over; by update_time, on that of those updated in the same
+     * minute as one of the page.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
