@@ -10,7 +10,6 @@ logs (tests/bench).
 from __future__ import annotations
 
 from tests.store.rows.append import AppendRows, ConcurrencyRows, CreatingRows, PreconditionRows, ReplayRows
-from tests.store.rows.body_filters import BodyFilterRows
 from tests.store.rows.compaction import CompactionConcurrencyRows, CompactionRows, RecordRows, RefusalRows
 from tests.store.rows.consumers import BalanceRows, JoiningRows
 from tests.store.rows.durable import DurableRows, SharedRows
@@ -33,6 +32,8 @@ from tests.store.rows.memories import (
 from tests.store.rows.policies import LeaseRows, ListenerRows, PolicyRows
 from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
+from tests.store.rows.reads.body_filters import BodyFilterRows
+from tests.store.rows.reads.session_lists import SessionListRows, UniqueIdRows
 from tests.store.rows.search.app_search import AppSearchRows
 from tests.store.rows.search.found_events import FoundEventRows
 from tests.store.rows.search.literal_search import SearchPagingRows, SearchRows, TextRows
@@ -41,7 +42,6 @@ from tests.store.rows.search.memory_vectors import DurableVectorRows, MemoryVect
 from tests.store.rows.search.ranked_search import CandidateChangeRows, CandidateRows
 from tests.store.rows.search.scopes import CandidateLimitRows, CandidateScopeRows
 from tests.store.rows.search.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
-from tests.store.rows.session_lists import SessionListRows, UniqueIdRows
 from tests.store.rows.session_updates import SessionUpdateRows
 from tests.store.rows.sessions import NamingRows, SessionRows
 from tests.store.rows.upkeep import UpkeepRows

@@ -47,23 +47,18 @@ def event_filter(
     """A filter; conditions combine with AND, values inside one with OR, then at most one window.
 
     Times are aware datetimes or nanoseconds since the epoch, both inclusive; seqs are exclusive. `roles` are names such as
-    "user"; `authors` an ordered chain of `include` and `exclude`; `view` is "active" or "history" (the default, which
-    includes archived events); `keyword` (at most 1,024 characters) and `keywords` (at most 64) are literal substrings after
-    case folding, combined by `match`: "any" (the default) or "all". `branch`: what an agent on it sees; empty sees all. With
-    `branch_match="exact"`, this branch only; empty is the root. `invocation_ids` (at most 64) and `native_formats` (at most 16)
-    are compared exactly; `metadata` with the top-level values of the event's, all of them (at most 16). `pattern` is a regular
-    expression in the syntax of RE2 that must match somewhere in the text, not case-folded. The window: `last_n`, the newest n
-    matches, extended to the start of a turn unless a condition on text, invocation, metadata or native format is set; or
-    `exact_last_n`, never extended; or `page`, from 0, of `page_size`.
+    "user"; `authors` an ordered chain of `include` and `exclude`; `view` is "active" or "history" (the default, with archived
+    events); `keyword` (at most 1,024 characters) and `keywords` (at most 64) are literal substrings after case folding,
+    combined by `match`: "any" (the default) or "all". `branch`: what an agent on it sees; empty sees all. With
+    `branch_match="exact"`, this branch only; empty is the root. `invocation_ids` (at most 64) and `native_formats` (at most
+    16) are compared exactly, `metadata` (at most 16) with top-level values. `pattern` is an RE2 regular expression, found in
+    the text, not case-folded. The window: `last_n`, the newest matches, extended to the start of a turn unless a condition is
+    on text, invocation, metadata or format; or `exact_last_n`; or `page`, from 0, of `page_size`.
     """
     paged = page is not None or page_size is not None
-    if (last_n is not None) + (exact_last_n is not None) + paged > 1:
-        raise ValueError("give at most one window: last_n, exact_last_n, or page and page_size")
-    numbers = {"last_n": last_n, "exact_last_n": exact_last_n, "page": page, "page_size": page_size}
-    for name, value in {"after_seq": after_seq, "before_seq": before_seq, **numbers}.items():
-        if value is not None:
-            check(value, int, name)
-    result = EventFilter(
+    _check_window(last_n, exact_last_n, page, page_size)
+    _check_numbers(after_seq=after_seq, before_seq=before_seq)
+    return EventFilter(
         from_time=timestamp(from_time, "from_time"),
         to_time=timestamp(to_time, "to_time"),
         after_seq=after_seq,
@@ -81,10 +76,20 @@ def event_filter(
         native_formats=native_formats,
         metadata=metadata or {},
         pattern=pattern,
+        last_n=last_n,  # type: ignore[arg-type]  # None: not set
+        exact_last_n=exact_last_n,  # type: ignore[arg-type]
         page=NumberedPage(page=page or 0, page_size=page_size or 0) if paged else None,
     )
-    if last_n is not None:
-        result.last_n = last_n
-    if exact_last_n is not None:
-        result.exact_last_n = exact_last_n
-    return result
+
+
+def _check_window(last_n: int | None, exact_last_n: int | None, page: int | None, page_size: int | None) -> None:
+    paged = page is not None or page_size is not None
+    if (last_n is not None) + (exact_last_n is not None) + paged > 1:
+        raise ValueError("give at most one window: last_n, exact_last_n, or page and page_size")
+    _check_numbers(last_n=last_n, exact_last_n=exact_last_n, page=page, page_size=page_size)
+
+
+def _check_numbers(**numbers: int | None) -> None:
+    for name, value in numbers.items():
+        if value is not None:
+            check(value, int, name)

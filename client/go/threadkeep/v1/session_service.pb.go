@@ -607,7 +607,7 @@ type ListSessionsResponse struct {
 	// Number of sessions that match, on all pages, if with_total is set. At most 10,001, which means more than 10,000.
 	TotalSize int32 `protobuf:"varint,10,opt,name=total_size,json=totalSize,proto3" json:"total_size,omitempty"`
 	// The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-	// empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+	// empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
 	// server's max_response_bytes.
 	NewestEvents  []*SessionEvent `protobuf:"bytes,11,rep,name=newest_events,json=newestEvents,proto3" json:"newest_events,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -343,7 +343,7 @@ class ListSessionsResponse(google.protobuf.message.Message):
     @property
     def newest_events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
         """The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-        empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+        empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
         server's max_response_bytes.
         """
 

@@ -2988,7 +2988,7 @@ pub struct ListSessionsResponse {
     #[prost(int32, tag = "10")]
     pub total_size: i32,
     /// The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-    /// empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+    /// empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
     /// server's max_response_bytes.
     #[prost(message, repeated, tag = "11")]
     pub newest_events: ::prost::alloc::vec::Vec<SessionEvent>,

@@ -20,7 +20,8 @@ from ...v1 import event_pb2
 from ...v1.event_service_pb2 import AppendEventsResponse
 from ...v1.filter_pb2 import EventFilter
 from ...v1.message_pb2 import Part
-from ..options import Address, App, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
+from ...v1.session_pb2 import SessionRef
+from ..options import Address, App, Cli, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
 from ..render.output import (
     Listing,
     as_json,
@@ -101,12 +102,17 @@ def list_events(
         last_n=last_n,
         exact_last_n=exact_last_n,
     )
-    row = partial(add_event_row, (keyword or [""])[0], marked=True)
+    _list(cli, ref_of(session, user, app), chosen, (keyword or [""])[0], limit)
+
+
+def _list(cli: Cli, session: SessionRef, chosen: EventFilter, keyword: str, limit: int) -> None:
+    """Prints the events that a filter selects, up to a number."""
+    row = partial(add_event_row, keyword, marked=True)
     listing = Listing(event_json if cli.json else None, partial(event_table, marked=True), row, "no events")
     order = _Order()
 
     async def found(client: AsyncClient) -> bool:
-        ref = (await client.get_session(ref_of(session, user, app))).ref
+        ref = (await client.get_session(session)).ref
         async for event in client.events(ref, chosen, page_size=_page(chosen, limit)):
             if limit and listing.count == limit:
                 return True

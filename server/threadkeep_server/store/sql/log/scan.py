@@ -115,3 +115,17 @@ def fitting(rows: Sequence[Row[Any]], limit: int, max_bytes: int) -> Sequence[Ro
         if total > max_bytes and count:
             return rows[:count]
     return rows[:limit]
+
+
+def stored_events(scanner: Scanner, keys: Sequence[int]) -> Iterator[tuple[int, int, StoredEvent]]:
+    """Returns key, position and event of each of these events, unordered, in any scope."""
+    if not keys:
+        return
+
+    def build() -> Select[Any]:
+        return sa.select(*EVENT_COLUMNS, _e.id, _e.session).where(scanner.engine.sql.in_list(_e.id, "keys"))
+
+    prepared = scanner.statements.get("stored events", scanner.connection, build)
+    for row in prepared.run(scanner.connection, {"keys": scanner.engine.sql.listed(keys)}):
+        if (event := scanner.stored(row, row.session)) is not None:
+            yield row.id, row.position, event

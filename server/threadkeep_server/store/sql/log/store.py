@@ -22,7 +22,6 @@ from .group_commit import Writer
 from .group_unit import GroupUnit, Outcome, Request
 from .rows import require, session_of
 from .session_deletions import Deleted, SessionDeletion, SessionDeletions
-from .session_lists import list_page
 from .session_writes import Created, SessionCreation, SessionUpdate
 from .slices.removals import REMOVED_AT_ONCE
 from .unit_runner import FEW_ROWS, UnitRunner, translate_errors
@@ -129,7 +128,7 @@ class SqlSessions:
         return session_of(await self._units.of(tenant).read(lambda connection: require(connection, tenant, ref), short=True))
 
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
-        return await self._units.of(tenant).scan(lambda scanner: list_page(scanner, tenant, query))
+        return await self._units.of(tenant).scan(lambda scanner: session_queries.list_page(scanner, tenant, query))
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
         return await self._writes.update(SessionUpdate(tenant, ref, change))

@@ -12,7 +12,6 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Computed,
     ForeignKey,
     Index,
     Integer,
@@ -25,10 +24,10 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.ext.compiler import compiles
 
 from ....domain.feed import ChangeKind
 from ....domain.model import POSITION_STEP
+from .minutes import minute_of
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
 SCHEMA_VERSION = 11
@@ -47,19 +46,7 @@ meta = Table("threadkeep_meta", metadata, Column("key", String(64), primary_key=
 # The key of the incarnations (see incarnations).
 INCARNATIONS = "incarnations"
 
-MINUTE = 60_000_000_000
-
-
-class _Derived(Computed):
-    """A column that the database computes. SQLite, which cannot add a stored one, has it in indexes only."""
-
-    inherit_cache = True
-
-
-@compiles(_Derived, "sqlite")
-def _virtual(column: _Derived, *_: Any, **__: Any) -> str:
-    return f"GENERATED ALWAYS AS ({column.sqltext})"
-
+EXPIRING = "expire_time IS NOT NULL"
 
 sessions = Table(
     "sessions",
@@ -82,8 +69,7 @@ sessions = Table(
     *(Column(f"usage_{kind}", BigInteger, nullable=False) for kind in USED),
     # Bytes; 0 is the server's default.
     Column("context_bytes", BigInteger, nullable=False, server_default=text("0")),
-    # The minute of update_time: see log.session_lists.
-    Column("active_minute", BigInteger, _Derived(f"update_time / {MINUTE}", persisted=True)),
+    minute_of("active_minute", "update_time"),
     UniqueConstraint("tenant", "app", "user_id", "session_id", name="sessions_ref"),
     Index("sessions_session_id", "tenant", "session_id"),
     Index("sessions_created", "tenant", "create_time", "id"),
@@ -92,12 +78,7 @@ sessions = Table(
     Index("sessions_active", "tenant", "active_minute", "id"),
     Index("sessions_active_user", "tenant", "user_id", "active_minute", "id"),
     Index("sessions_active_app", "tenant", "app", "active_minute", "id"),
-    Index(
-        "sessions_expiry",
-        "expire_time",
-        sqlite_where=text("expire_time IS NOT NULL"),
-        postgresql_where=text("expire_time IS NOT NULL"),
-    ),
+    Index("sessions_expiry", "expire_time", sqlite_where=text(EXPIRING), postgresql_where=text(EXPIRING)),
     sqlite_autoincrement=True,
 )
 
@@ -152,6 +133,7 @@ events = Table(
 
 APPENDED, DELETED, COMPACTED, CREATED, UPDATED = map(int, ChangeKind)
 ADDING = (APPENDED, COMPACTED)
+REMOVED = f"kind = {DELETED}"
 
 
 def _change_columns() -> list[Column[Any]]:
@@ -181,13 +163,7 @@ changes = Table(
     Index("changes_order", "xid", "id"),
     Index("changes_session", "session", "xid", "id"),
     # Names of deleted sessions.
-    Index(
-        "changes_deleted",
-        "tenant",
-        "session_id",
-        sqlite_where=text(f"kind = {DELETED}"),
-        postgresql_where=text(f"kind = {DELETED}"),
-    ),
+    Index("changes_deleted", "tenant", "session_id", sqlite_where=text(REMOVED), postgresql_where=text(REMOVED)),
     sqlite_autoincrement=True,
 )
 

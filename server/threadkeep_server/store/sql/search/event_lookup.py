@@ -16,7 +16,7 @@ from ...contract.search import FoundEvent, neighbor_filter
 from ..engine.statements import Record
 from ..log.conditions import conditions
 from ..log.rows import ref_of
-from ..log.scan import EVENT_COLUMNS, Scanner
+from ..log.scan import EVENT_COLUMNS, Scanner, stored_events
 from ..schema.tables import events, sessions
 from .scopes import Place, place_of
 
@@ -118,17 +118,3 @@ def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbor
     prepared = scanner.statements.get(("around", near.shape), scanner.connection, build)
     values = {**near.values, "keys": scanner.engine.sql.listed(keys), "neighbors": neighbors}
     return prepared.run(scanner.connection, values)
-
-
-def stored_events(scanner: Scanner, keys: Sequence[int]) -> Iterator[tuple[int, int, StoredEvent]]:
-    """Returns key, position and event of each of these events, unordered, in any scope."""
-    if not keys:
-        return
-
-    def build() -> Select[Any]:
-        return sa.select(*EVENT_COLUMNS, _e.id, _e.session).where(scanner.engine.sql.in_list(_e.id, "keys"))
-
-    prepared = scanner.statements.get("stored events", scanner.connection, build)
-    for row in prepared.run(scanner.connection, {"keys": scanner.engine.sql.listed(keys)}):
-        if (event := scanner.stored(row, row.session)) is not None:
-            yield row.id, row.position, event

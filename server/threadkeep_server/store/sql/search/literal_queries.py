@@ -20,11 +20,10 @@ from ..engine.statements import Prepared, Record
 from ..log.conditions import Conditions, conditions, parameter
 from ..log.list_queries import SessionLog
 from ..log.rows import ref_of, require
-from ..log.scan import EVENT_COLUMNS, SMALL_BODY, Scanner, fitting
+from ..log.scan import EVENT_COLUMNS, SMALL_BODY, Scanner, fitting, stored_events
 from ..scan_budget import ScanBudget, affordable
 from ..schema.tables import event_text, events, sessions
 from . import unindexed
-from .event_lookup import stored_events
 from .scopes import owned
 from .text_index import TextIndex, scope_of
 

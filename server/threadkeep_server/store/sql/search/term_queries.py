@@ -25,13 +25,13 @@ from ....domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuer
 from ...contract.terms import matched, selected
 from ..engine.statements import Record
 from ..log.conditions import conditions
-from ..log.scan import EVENT_COLUMNS, Scanner
+from ..log.scan import EVENT_COLUMNS, Scanner, stored_events
 from ..scan_budget import ScanBudget, affordable
 from ..schema.tables import event_words, events, sessions
 from . import unindexed
 from .analysis_cache import AnalysisCache
 from .candidate_selection import Choice, Unindexed
-from .event_lookup import neighbor_keys, stored_events
+from .event_lookup import neighbor_keys
 from .scopes import Place, place_of
 from .term_index import TermIndex
 

@@ -340,7 +340,7 @@ export type ListSessionsResponse = Message<"threadkeep.v1.ListSessionsResponse">
 
   /**
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    *
    * @generated from field: repeated threadkeep.v1.SessionEvent newest_events = 11;

@@ -179,7 +179,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *
@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *
@@ -206,7 +206,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *
@@ -219,7 +219,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *
@@ -232,7 +232,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *
@@ -1168,7 +1168,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1184,7 +1184,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1200,7 +1200,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1216,7 +1216,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1239,7 +1239,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1259,7 +1259,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1281,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1304,7 +1304,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1324,7 +1324,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1344,7 +1344,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1365,7 +1365,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1384,7 +1384,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1403,7 +1403,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1416,7 +1416,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1432,7 +1432,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1449,7 +1449,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1462,7 +1462,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *
@@ -1476,7 +1476,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-     * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+     * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
      * server's max_response_bytes.
      * </pre>
      *

@@ -87,7 +87,7 @@ public interface ListSessionsResponseOrBuilder extends
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *
@@ -98,7 +98,7 @@ public interface ListSessionsResponseOrBuilder extends
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *
@@ -108,7 +108,7 @@ public interface ListSessionsResponseOrBuilder extends
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *
@@ -118,7 +118,7 @@ public interface ListSessionsResponseOrBuilder extends
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *
@@ -129,7 +129,7 @@ public interface ListSessionsResponseOrBuilder extends
   /**
    * <pre>
    * The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
-   * empty message stands for a session without events, and for an event that does not fit: together they have at most half of the
+   * empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
    * server's max_response_bytes.
    * </pre>
    *

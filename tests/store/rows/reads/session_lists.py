@@ -39,7 +39,7 @@ async def updated_at(store: Store, times: dict[str, int]) -> None:
         await store.update_session(TENANT, ref(name), change)
 
 
-# Within one minute, and minutes apart.
+# Within one minute, and in others.
 _TIMES = {"a": 3, "b": 1, "c": 500, "d": 2, "e": 1, "f": 130, "g": 501, "h": 129}
 _FIRST = ["b", "e", "d", "a", "h", "f", "c", "g"]
 
@@ -123,7 +123,7 @@ class UniqueIdRows:
             assert (await store.create_session(TENANT, free, return_existing=False, unique=True))[1]
         again = await store.create_session(TENANT, new_session("s", user="alice"), return_existing=True, unique=True)
         assert again[1] is False
-        assert (await store.create_session(TENANT, new_session("s", user="bob"), return_existing=False))[1], "not asked for"
+        assert (await store.create_session(TENANT, new_session("s", user="bob"), return_existing=False))[1]
 
     async def test_of_users_who_create_an_id_at_once_one_wins(self, store: Store) -> None:
         users = [f"user-{number}" for number in range(12)]
