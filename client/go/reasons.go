@@ -41,6 +41,7 @@ const (
 	EmbedderFailed          Reason = "EMBEDDER_FAILED"
 	EncryptionKeyDestroyed  Reason = "ENCRYPTION_KEY_DESTROYED"
 	SearchDisabled          Reason = "SEARCH_DISABLED"
+	HistoryUnknown          Reason = "HISTORY_UNKNOWN"
 )
 
 // Error returns the name of the reason.

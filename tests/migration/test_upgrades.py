@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,17 +14,23 @@ from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from tests.support.codec import CODEC, draft, parse, texts
+from threadkeep_server.domain.context import ContextSpec
+from threadkeep_server.domain.errors import HistoryUnknown
 from threadkeep_server.domain.filters import EventFilter
-from threadkeep_server.domain.model import SessionRef, Usage
+from threadkeep_server.domain.model import NewSession, SessionRef, Usage
 from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.store.contract.compaction import CompactionRequest
 from threadkeep_server.store.contract.events import AppendRequest, EventQuery
+from threadkeep_server.store.contract.history import AsOf
 from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.contract.sessions import SessionQuery
 from threadkeep_server.store.sql.engine.base import Engine, SqlOptions
 from threadkeep_server.store.sql.engine.factory import open_engine
 from threadkeep_server.store.sql.engine.sqlite_lock import DatabaseInUse
 from threadkeep_server.store.sql.schema.foreign import ForeignDatabase
-from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION, changes, feed_floor, meta
+from threadkeep_server.store.sql.schema.history import window_changes
+from threadkeep_server.store.sql.schema.migrations.versions import r0011_history
+from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION, changes, events, feed_floor, meta
 from threadkeep_server.store.sql.schema.versions import SchemaTooNew, current, upgrade
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
@@ -99,6 +106,60 @@ async def test_logs_of_the_first_schema_accept_appends(first: str) -> None:
         assert [(event.seq, event.replayed) for event in appended.events] == [(1, True), (4, False)]
         assert appended.log_version == 3
         assert (await store.append(AppendRequest("default", BOB, [draft("hello")], now=1))).last_seq == 1
+
+
+async def test_the_history_of_a_session_of_an_older_schema_begins_with_the_migration(first: str) -> None:
+    async with open_store(first, CODEC) as store:
+        await store.append(AppendRequest("default", ALICE, [draft("more", event_id="e4")], now=7))
+        request = CompactionRequest("default", ALICE, "c1", 8, ["e1", "e2"], {}, None)
+        await store.compact(request)
+
+        async def shown(as_of: AsOf) -> tuple[list[str], int, int]:
+            page = await store.get_context("default", ALICE, ContextSpec(), 1 << 40, as_of)
+            listed = await store.list_events("default", ALICE, EventQuery(EventFilter(exclude_archived=True), as_of=as_of))
+            assert texts(listed.events) == texts(page.events)
+            assert (page.versions.window.events, listed.last_seq) == (len(page.events), page.versions.last_seq)
+            return texts(page.events), page.versions.last_seq, page.versions.window_version
+
+        old = list(first_schema.TEXTS.values())
+        assert await shown(AsOf(log_version=0)) == ([], 0, 0)
+        assert await shown(AsOf(log_version=2)) == (old, 3, 0)
+        assert await shown(AsOf(log_version=3)) == await shown(AsOf(seq=4)) == ([*old, "more"], 4, 0)
+        assert await shown(AsOf(log_version=4)) == ([old[2], "more"], 4, 1)
+        for unknown in (AsOf(log_version=1), AsOf(seq=1), AsOf(seq=3)):
+            with pytest.raises(HistoryUnknown) as caught:
+                await shown(unknown)
+            assert caught.value.metadata == {"session_id": "s1", "from_log_version": "2"}
+
+
+async def test_what_the_feed_has_kept_of_an_older_schema_is_history_too(empty_url: str) -> None:
+    async with open_store(empty_url, CODEC) as store:
+        for number in range(1, 8):
+            request = AppendRequest("default", ALICE, [draft(f"e{number}", event_id=f"e{number}")], now=1)
+            await store.append(replace(request, create=NewSession(ALICE, "u-1", 1, None)))
+            if number == 3:
+                await store.compact(CompactionRequest("default", ALICE, "c1", 1, ["e1"], {}, None))
+    await _forget_history(empty_url)
+    async with open_store(empty_url, CODEC) as store:
+        page = await store.get_context("default", ALICE, ContextSpec(), 1 << 40, AsOf(log_version=5))
+        assert (texts(page.events), page.versions.last_seq, page.versions.window.events) == (["e2", "e3", "e4"], 4, 3)
+        assert await store.get_context("default", ALICE, ContextSpec(), 1 << 40, AsOf(seq=4)) == page
+        for unknown in (AsOf(log_version=3), AsOf(seq=3)):
+            with pytest.raises(HistoryUnknown) as caught:
+                await store.get_context("default", ALICE, ContextSpec(), 1 << 40, unknown)
+            assert caught.value.metadata["from_log_version"] == "4"
+
+
+async def _forget_history(url: str) -> None:
+    """Leaves what a migration from the schema before the history would find, and migrates."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute(events.update().values(added_version=0, archived_version=0, counters=None))
+        connection.execute(window_changes.delete())
+        connection.exec_driver_sql(r0011_history._BEGINNING)
+
+    async with opened(url) as engine:
+        await engine.write(unit)
 
 
 async def test_the_feed_starts_after_changes_of_older_schemas(first: str) -> None:

@@ -19,6 +19,7 @@ from tests.store.rows.feed import FeedDetailRows, FeedRows
 from tests.store.rows.feed_places import FeedDeletionRows, FeedHintRows, FeedLocateRows, FeedTrimRows
 from tests.store.rows.feed_reading import FeedEventRows, FeedPagingRows, FeedScopeRows
 from tests.store.rows.filters import BranchRows, FilterRows
+from tests.store.rows.history import HistoryRows
 from tests.store.rows.insertion import CompactedSearchRows, InsertionRows
 from tests.store.rows.memories import (
     AddingRows,
@@ -88,6 +89,7 @@ class TextSuite(
     WindowRows,
     ContextRows,
     ContextConcurrencyRows,
+    HistoryRows,
     PolicyRows,
     LeaseRows,
     ListenerRows,

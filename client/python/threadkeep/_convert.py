@@ -11,7 +11,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from ._arguments import refuse_unknown
-from .v1.event_service_pb2 import CreateIfMissing, SortOrder
+from .v1.event_service_pb2 import CreateIfMissing, GetContextRequest, ListEventsRequest, SortOrder
 from .v1.session_pb2 import Session, SessionRef
 from .v1.session_service_pb2 import Expiry
 
@@ -157,6 +157,16 @@ def enum_value(names: Mapping[str, int], prefix: str, value: int | str, argument
         known = ", ".join(n.removeprefix(prefix).lower() for n in names)
         raise ValueError(f"{argument} must be one of {known}, not {value!r}")
     return names[name]
+
+
+def set_as_of(request: ListEventsRequest | GetContextRequest, seq: int | None, log_version: int | None) -> None:
+    """Sets the moment that a request reads as of; None: now."""
+    if seq is not None and log_version is not None:
+        raise ValueError("give at most one of as_of_seq and as_of_log_version")
+    if seq is not None:
+        request.as_of_seq = seq
+    if log_version is not None:
+        request.as_of_log_version = log_version
 
 
 def sort_order(value: SortOrder.ValueType | str) -> SortOrder.ValueType:

@@ -226,6 +226,14 @@ class SearchDisabled(ThreadkeepError):
     reason = "SEARCH_DISABLED"
 
 
+class HistoryUnknown(ThreadkeepError):
+    """An older server wrote this part of the session and did not record what was active. Read as of `from_log_version` or
+    later."""
+
+    reason = "HISTORY_UNKNOWN"
+    session_id, from_log_version = _Text(), _Number()
+
+
 class StoreUnavailable(Unavailable):
     """The database does not respond, is full or rejects writes; see `problem`."""
 

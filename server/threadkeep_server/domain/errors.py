@@ -255,6 +255,17 @@ class SearchDisabled(ThreadkeepError):
         super().__init__("the tenant's texts are encrypted and this server does not search them; list the events and filter")
 
 
+class HistoryUnknown(ThreadkeepError):
+    reason, kind = "HISTORY_UNKNOWN", Kind.FAILED_PRECONDITION
+
+    def __init__(self, ref: SessionRef, from_log_version: int) -> None:
+        message = (
+            f"an older server wrote this part of session {ref.session_id!r} and did not record what was active; read as of log "
+            f"version {from_log_version} or later"
+        )
+        super().__init__(message, session_id=ref.session_id, from_log_version=str(from_log_version))
+
+
 class Unauthenticated(ThreadkeepError):
     reason, kind = "UNAUTHENTICATED", Kind.UNAUTHENTICATED
 

@@ -10,6 +10,7 @@ from ..domain.errors import BatchTooLarge, InvalidField, QuotaExceeded, SessionN
 from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
 from ..domain.validation import Limits
 from ..store.contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery, EventStore
+from ..store.contract.history import AsOf
 from .access import own_ref
 from .sessions import SessionDraft, SessionService
 from .storage_quota import StorageQuota
@@ -113,10 +114,10 @@ class EventService:
             query = replace(query, limit=min(query.limit, most), max_bytes=self._limits.max_response_bytes)
         return await self._store.list_events(caller.tenant, own_ref(caller, ref), query)
 
-    async def context(self, caller: Caller, ref: SessionRef, spec: ContextSpec) -> ContextPage:
+    async def context(self, caller: Caller, ref: SessionRef, spec: ContextSpec, as_of: AsOf | None = None) -> ContextPage:
         """Returns the context. The maximum size of a response limits it like the sizes of the spec."""
         spec = replace(spec, max_size=self._limits.max_response_bytes)
-        return await self._store.get_context(caller.tenant, own_ref(caller, ref), spec, self._limits.context_bytes)
+        return await self._store.get_context(caller.tenant, own_ref(caller, ref), spec, self._limits.context_bytes, as_of)
 
 
 async def _unless_missing(appending: Awaitable[Appended], error: QuotaExceeded) -> Appended:

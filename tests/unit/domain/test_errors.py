@@ -42,6 +42,7 @@ EXAMPLES = [
     errors.EmbedderFailed("timed out"),
     errors.EncryptionKeyDestroyed(),
     errors.SearchDisabled(),
+    errors.HistoryUnknown(SessionRef("shop", "alice", "s1"), 12),
     errors.Unauthenticated(),
     errors.PermissionDenied("session.user_id"),
     errors.ServerDraining(),

@@ -839,7 +839,16 @@ type ListEventsRequest struct {
 	// values are rejected. Must be 0 if the filter has last_n or page.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Value of next_page_token from the previous page; all other fields must be unchanged.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The moment to read as of. Absent means now. The answer is the one that ListEvents gave then: with the events that were in
+	// the log, and with those active that were. It never changes, so it may be cached. Errors: INVALID_FIELD for a
+	// moment in the future, also of an unknown session; HISTORY_UNKNOWN.
+	//
+	// Types that are valid to be assigned to AsOf:
+	//
+	//	*ListEventsRequest_AsOfSeq
+	//	*ListEventsRequest_AsOfLogVersion
+	AsOf          isListEventsRequest_AsOf `protobuf_oneof:"as_of"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -909,6 +918,49 @@ func (x *ListEventsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListEventsRequest) GetAsOf() isListEventsRequest_AsOf {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+func (x *ListEventsRequest) GetAsOfSeq() int64 {
+	if x != nil {
+		if x, ok := x.AsOf.(*ListEventsRequest_AsOfSeq); ok {
+			return x.AsOfSeq
+		}
+	}
+	return 0
+}
+
+func (x *ListEventsRequest) GetAsOfLogVersion() int64 {
+	if x != nil {
+		if x, ok := x.AsOf.(*ListEventsRequest_AsOfLogVersion); ok {
+			return x.AsOfLogVersion
+		}
+	}
+	return 0
+}
+
+type isListEventsRequest_AsOf interface {
+	isListEventsRequest_AsOf()
+}
+
+type ListEventsRequest_AsOfSeq struct {
+	// Directly after the append or compaction that stored the event with this seq. At least 1.
+	AsOfSeq int64 `protobuf:"varint,10,opt,name=as_of_seq,json=asOfSeq,proto3,oneof"`
+}
+
+type ListEventsRequest_AsOfLogVersion struct {
+	// Directly after the change that gave the session this log version. 0 is the empty log.
+	AsOfLogVersion int64 `protobuf:"varint,11,opt,name=as_of_log_version,json=asOfLogVersion,proto3,oneof"`
+}
+
+func (*ListEventsRequest_AsOfSeq) isListEventsRequest_AsOf() {}
+
+func (*ListEventsRequest_AsOfLogVersion) isListEventsRequest_AsOf() {}
+
 // Response of ListEvents.
 type ListEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -919,9 +971,9 @@ type ListEventsResponse struct {
 	Events []*SessionEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	// Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Log version of the session at the time of the read; 0 for an unknown session.
+	// Log version of the session at the time of the read, or of then with as_of; 0 for an unknown session.
 	LogVersion int64 `protobuf:"varint,3,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// Last seq of the session at the time of the read.
+	// Last seq of the session at the time of the read, or of then with as_of.
 	LastSeq       int64 `protobuf:"varint,4,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -991,7 +1043,16 @@ type GetContextRequest struct {
 	// REQUIRED. Session to read.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// Specification of the context. Absent means the whole active window within the default size.
-	Spec          *ContextSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
+	Spec *ContextSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
+	// The moment to read as of. Absent means now. The answer is the one that GetContext gave then: with the events that were in
+	// the log, and with those active that were. It never changes, so it may be cached. Errors: INVALID_FIELD for a
+	// moment in the future, also of an unknown session; HISTORY_UNKNOWN.
+	//
+	// Types that are valid to be assigned to AsOf:
+	//
+	//	*GetContextRequest_AsOfSeq
+	//	*GetContextRequest_AsOfLogVersion
+	AsOf          isGetContextRequest_AsOf `protobuf_oneof:"as_of"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1040,7 +1101,50 @@ func (x *GetContextRequest) GetSpec() *ContextSpec {
 	return nil
 }
 
-// Response of GetContext.
+func (x *GetContextRequest) GetAsOf() isGetContextRequest_AsOf {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+func (x *GetContextRequest) GetAsOfSeq() int64 {
+	if x != nil {
+		if x, ok := x.AsOf.(*GetContextRequest_AsOfSeq); ok {
+			return x.AsOfSeq
+		}
+	}
+	return 0
+}
+
+func (x *GetContextRequest) GetAsOfLogVersion() int64 {
+	if x != nil {
+		if x, ok := x.AsOf.(*GetContextRequest_AsOfLogVersion); ok {
+			return x.AsOfLogVersion
+		}
+	}
+	return 0
+}
+
+type isGetContextRequest_AsOf interface {
+	isGetContextRequest_AsOf()
+}
+
+type GetContextRequest_AsOfSeq struct {
+	// Directly after the append or compaction that stored the event with this seq. At least 1.
+	AsOfSeq int64 `protobuf:"varint,10,opt,name=as_of_seq,json=asOfSeq,proto3,oneof"`
+}
+
+type GetContextRequest_AsOfLogVersion struct {
+	// Directly after the change that gave the session this log version. 0 is the empty log.
+	AsOfLogVersion int64 `protobuf:"varint,11,opt,name=as_of_log_version,json=asOfLogVersion,proto3,oneof"`
+}
+
+func (*GetContextRequest_AsOfSeq) isGetContextRequest_AsOf() {}
+
+func (*GetContextRequest_AsOfLogVersion) isGetContextRequest_AsOf() {}
+
+// Response of GetContext. With as_of, the counters, the versions and session_last_seq are those of then.
 type GetContextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The SYSTEM event, the summaries, then the conversation in window order.
@@ -1069,8 +1173,12 @@ type GetContextResponse struct {
 	// superseded SYSTEM events; it also contains every active summary up to this seq. Lower than session_last_seq if the
 	// filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
 	CompactableThroughSeq int64 `protobuf:"varint,11,opt,name=compactable_through_seq,json=compactableThroughSeq,proto3" json:"compactable_through_seq,omitempty"`
-	unknownFields         protoimpl.UnknownFields
-	sizeCache             protoimpl.SizeCache
+	// Content bytes that limited this context: max_bytes of the spec, or else the session's context_bytes, or else the
+	// server's. The last two may change later and have no history: to repeat this context with as_of, set max_bytes of the
+	// spec to this. 0 for an unknown session or a mode that does not read.
+	MaxBytes      int64 `protobuf:"varint,14,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetContextResponse) Reset() {
@@ -1180,6 +1288,13 @@ func (x *GetContextResponse) GetCompactableThroughSeq() int64 {
 	return 0
 }
 
+func (x *GetContextResponse) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
 var File_threadkeep_v1_event_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_event_service_proto_rawDesc = "" +
@@ -1232,23 +1347,31 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\"E\n" +
 	"\x10GetEventResponse\x121\n" +
-	"\x05event\x18\x01 \x01(\v2\x1b.threadkeep.v1.SessionEventR\x05event\"\xe8\x01\n" +
+	"\x05event\x18\x01 \x01(\v2\x1b.threadkeep.v1.SessionEventR\x05event\"\xbc\x02\n" +
 	"\x11ListEventsRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x122\n" +
 	"\x06filter\x18\x02 \x01(\v2\x1a.threadkeep.v1.EventFilterR\x06filter\x12.\n" +
 	"\x05order\x18\x03 \x01(\x0e2\x18.threadkeep.v1.SortOrderR\x05order\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"\xad\x01\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x1c\n" +
+	"\tas_of_seq\x18\n" +
+	" \x01(\x03H\x00R\aasOfSeq\x12+\n" +
+	"\x11as_of_log_version\x18\v \x01(\x03H\x00R\x0easOfLogVersionB\a\n" +
+	"\x05as_of\"\xad\x01\n" +
 	"\x12ListEventsResponse\x123\n" +
 	"\x06events\x18\x01 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06events\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1f\n" +
 	"\vlog_version\x18\x03 \x01(\x03R\n" +
 	"logVersion\x12\x19\n" +
-	"\blast_seq\x18\x04 \x01(\x03R\alastSeq\"x\n" +
+	"\blast_seq\x18\x04 \x01(\x03R\alastSeq\"\xcc\x01\n" +
 	"\x11GetContextRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12.\n" +
-	"\x04spec\x18\x02 \x01(\v2\x1a.threadkeep.v1.ContextSpecR\x04spec\"\xda\x03\n" +
+	"\x04spec\x18\x02 \x01(\v2\x1a.threadkeep.v1.ContextSpecR\x04spec\x12\x1c\n" +
+	"\tas_of_seq\x18\n" +
+	" \x01(\x03H\x00R\aasOfSeq\x12+\n" +
+	"\x11as_of_log_version\x18\v \x01(\x03H\x00R\x0easOfLogVersionB\a\n" +
+	"\x05as_of\"\xf7\x03\n" +
 	"\x12GetContextResponse\x123\n" +
 	"\x06events\x18\x01 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06events\x12\x1c\n" +
 	"\ttruncated\x18\x02 \x01(\bR\ttruncated\x12\x1b\n" +
@@ -1263,7 +1386,8 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\x0ewindow_version\x18\t \x01(\x03R\rwindowVersion\x12(\n" +
 	"\x10session_last_seq\x18\n" +
 	" \x01(\x03R\x0esessionLastSeq\x126\n" +
-	"\x17compactable_through_seq\x18\v \x01(\x03R\x15compactableThroughSeq*Q\n" +
+	"\x17compactable_through_seq\x18\v \x01(\x03R\x15compactableThroughSeq\x12\x1b\n" +
+	"\tmax_bytes\x18\x0e \x01(\x03R\bmaxBytes*Q\n" +
 	"\bIfExists\x12\x19\n" +
 	"\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n" +
@@ -1382,6 +1506,14 @@ func file_threadkeep_v1_event_service_proto_init() {
 	file_threadkeep_v1_event_service_proto_msgTypes[6].OneofWrappers = []any{
 		(*AppendStreamResult_Appended)(nil),
 		(*AppendStreamResult_Error)(nil),
+	}
+	file_threadkeep_v1_event_service_proto_msgTypes[10].OneofWrappers = []any{
+		(*ListEventsRequest_AsOfSeq)(nil),
+		(*ListEventsRequest_AsOfLogVersion)(nil),
+	}
+	file_threadkeep_v1_event_service_proto_msgTypes[12].OneofWrappers = []any{
+		(*GetContextRequest_AsOfSeq)(nil),
+		(*GetContextRequest_AsOfLogVersion)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

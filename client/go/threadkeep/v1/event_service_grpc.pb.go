@@ -47,12 +47,12 @@ type EventServiceClient interface {
 	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
 	GetEvent(ctx context.Context, in *GetEventRequest, opts ...grpc.CallOption) (*GetEventResponse, error)
 	// Lists the events that match a filter, in window order. An unknown session returns an empty list.
-	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
 	// Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
 	// event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
 	// returns an empty context.
-	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	GetContext(ctx context.Context, in *GetContextRequest, opts ...grpc.CallOption) (*GetContextResponse, error)
 }
 
@@ -136,12 +136,12 @@ type EventServiceServer interface {
 	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
 	GetEvent(context.Context, *GetEventRequest) (*GetEventResponse, error)
 	// Lists the events that match a filter, in window order. An unknown session returns an empty list.
-	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
 	// Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
 	// event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
 	// returns an empty context.
-	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	GetContext(context.Context, *GetContextRequest) (*GetContextResponse, error)
 	mustEmbedUnimplementedEventServiceServer()
 }

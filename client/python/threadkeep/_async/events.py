@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import grpc
 
-from .._convert import CreateOptions, SessionLike, create_if_missing, sort_order
+from .._convert import CreateOptions, SessionLike, create_if_missing, set_as_of, sort_order
 from ..errors import from_rpc_error
 from ..memory import MemoryProvider
 from ..messages import with_ids
@@ -123,12 +123,15 @@ class AsyncEvents(AsyncConnection):
         order: es.SortOrder.ValueType | str = es.SORT_ORDER_UNSPECIFIED,
         page_size: int = 0,
         page_token: str = "",
+        as_of_seq: int | None = None,
+        as_of_log_version: int | None = None,
         timeout: float | None = None,
     ) -> EventPage:
         """Return one page of the events that match, by default of all; an unknown session has none.
 
         `order`: "asc" (the default) or "desc". `page_size`: 0 is 100, at most the server's limit (1,000), and must
-        be 0 when the filter has a window (last_n or page). Raises InvalidPageToken, AmbiguousSession.
+        be 0 when the filter has a window (last_n or page). `as_of_seq` or `as_of_log_version`: the events as they were directly
+        after that event was stored, or at that log version. Raises InvalidPageToken, AmbiguousSession, HistoryUnknown.
         """
         request = es.ListEventsRequest(
             session=self._ref(session),
@@ -137,6 +140,7 @@ class AsyncEvents(AsyncConnection):
             page_size=page_size,
             page_token=page_token,
         )
+        set_as_of(request, as_of_seq, as_of_log_version)
         return EventPage(await self._call((await self._stubs()).events.ListEvents, request, timeout))
 
     async def events(
@@ -146,12 +150,23 @@ class AsyncEvents(AsyncConnection):
         *,
         order: es.SortOrder.ValueType | str = es.SORT_ORDER_UNSPECIFIED,
         page_size: int = 0,
+        as_of_seq: int | None = None,
+        as_of_log_version: int | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[Event]:
         """Iterate over all events that `list_events` finds."""
         token, more = "", True
         while more:
-            page = await self.list_events(session, filter, order=order, page_size=page_size, page_token=token, timeout=timeout)
+            page = await self.list_events(
+                session,
+                filter,
+                order=order,
+                page_size=page_size,
+                page_token=token,
+                as_of_seq=as_of_seq,
+                as_of_log_version=as_of_log_version,
+                timeout=timeout,
+            )
             for event in page.events:
                 yield event
             token, more = page.next_page_token, bool(page.next_page_token)

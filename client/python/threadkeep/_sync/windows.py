@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Unpack
 
-from .._convert import SessionLike, check
+from .._convert import SessionLike, check, set_as_of
 from ..compaction import archiving, completed, policy_scope, replacing
 from ..errors import VersionMismatch
 from ..memory import ContextFields, MemoryProvider, context_spec
@@ -35,6 +35,8 @@ class Windows(Connection):
         session: SessionLike,
         spec: ContextSpec | MemoryProvider | None = None,
         *,
+        as_of_seq: int | None = None,
+        as_of_log_version: int | None = None,
         timeout: float | None = None,
         **fields: Unpack[ContextFields],
     ) -> Context:
@@ -43,8 +45,12 @@ class Windows(Connection):
         `spec`, or its `fields` (`last_n=20`, `max_tokens=8000`), select fewer; by default it is the window within the session's
         or the server's size. Messages are returned as they were appended; `to_openai()` and the like convert them. The context
         of an unknown session is empty. Raises AmbiguousSession.
+
+        `as_of_seq` or `as_of_log_version`: what an agent was shown directly after that event was stored, or at that log
+        version. If the size of contexts has changed since, give the `max_bytes` that the context had. Raises HistoryUnknown.
         """
         request = GetContextRequest(session=self._ref(session), spec=context_spec(spec, fields))
+        set_as_of(request, as_of_seq, as_of_log_version)
         return Context(self._call(self._stubs().events.GetContext, request, timeout))
 
     def compact(

@@ -17,6 +17,7 @@ from ..errors import (
     EmbedderNotConfigured,
     EncryptionKeyDestroyed,
     EventNotFound,
+    HistoryUnknown,
     InvalidField,
     MemoryNotConfigured,
     PermissionDenied,
@@ -71,6 +72,7 @@ _NEXT: Mapping[type[ThreadkeepError], str] = {
     EmbedderNotConfigured: "use --mode ranked, or start the server with THREADKEEP_EMBEDDER set (`hashing` needs nothing else)",
     EmbedderFailed: "use --mode ranked, which needs no model",
     EncryptionKeyDestroyed: "use another tenant; the texts of this one are erased",
+    HistoryUnknown: "give a later --as-of-version",
     SearchDisabled: "list the events with `threadkeep events list`, or start the server with THREADKEEP_ENCRYPTED_SEARCH=true",
     DeadlineExceeded: "run it again; no event is appended twice",
 }

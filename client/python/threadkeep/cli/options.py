@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated, TypedDict, TypeVar
 
 import typer
 
@@ -28,6 +28,8 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON for programs: one
 User = Annotated[str, typer.Option("--user", help="The user who owns the session.")]
 AllUsers = Annotated[bool, typer.Option("--all-users", help="Of every user that the token can access.")]
 App = Annotated[str | None, typer.Option("--app", help="The application of the session.")]
+AsOfSeq = Annotated[int | None, typer.Option(min=1, help="As it was directly after the event with this seq was stored.")]
+AsOfVersion = Annotated[int | None, typer.Option(min=0, help="As it was at this log version.")]
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
 
 
@@ -87,6 +89,19 @@ def pairs(given: list[str], option: str) -> dict[str, str]:
             raise usage(f"{option} takes KEY=VALUE, not {each!r}")
         found[key] = value
     return found
+
+
+class AsOf(TypedDict):
+    """The moment of a read, for the client."""
+
+    as_of_seq: int | None
+    as_of_log_version: int | None
+
+
+def one_moment(as_of_seq: int | None, as_of_version: int | None) -> None:
+    """Raises CliError if both are given."""
+    if as_of_seq is not None and as_of_version is not None:
+        raise usage("give at most one of --as-of-seq and --as-of-version")
 
 
 def usage(message: str) -> CliError:

@@ -168,6 +168,11 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     encrypted_search. Code FAILED_PRECONDITION.
     {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
     """
+    ERROR_REASON_HISTORY_UNKNOWN: _ErrorReason.ValueType  # 38
+    """A read as of a moment for which the server does not know which events were active, because an older server wrote
+    them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
+    {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_. The domain is "threadkeep.dev". Each value
@@ -319,5 +324,10 @@ ERROR_REASON_SEARCH_DISABLED: ErrorReason.ValueType  # 33
 """The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set
 encrypted_search. Code FAILED_PRECONDITION.
 {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
+"""
+ERROR_REASON_HISTORY_UNKNOWN: ErrorReason.ValueType  # 38
+"""A read as of a moment for which the server does not know which events were active, because an older server wrote
+them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
+{"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
 """
 global___ErrorReason = ErrorReason

@@ -410,6 +410,8 @@ class ListEventsRequest(google.protobuf.message.Message):
     ORDER_FIELD_NUMBER: builtins.int
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    AS_OF_SEQ_FIELD_NUMBER: builtins.int
+    AS_OF_LOG_VERSION_FIELD_NUMBER: builtins.int
     order: global___SortOrder.ValueType
     """Order of the events."""
     page_size: builtins.int
@@ -418,6 +420,10 @@ class ListEventsRequest(google.protobuf.message.Message):
     """
     page_token: builtins.str
     """Value of next_page_token from the previous page; all other fields must be unchanged."""
+    as_of_seq: builtins.int
+    """Directly after the append or compaction that stored the event with this seq. At least 1."""
+    as_of_log_version: builtins.int
+    """Directly after the change that gave the session this log version. 0 is the empty log."""
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
         """REQUIRED. Session whose events are listed."""
@@ -434,9 +440,12 @@ class ListEventsRequest(google.protobuf.message.Message):
         order: global___SortOrder.ValueType = ...,
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
+        as_of_seq: builtins.int = ...,
+        as_of_log_version: builtins.int = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["filter", b"filter", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["filter", b"filter", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "session", b"session"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["as_of", b"as_of", "as_of_log_version", b"as_of_log_version", "as_of_seq", b"as_of_seq", "filter", b"filter", "session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["as_of", b"as_of", "as_of_log_version", b"as_of_log_version", "as_of_seq", b"as_of_seq", "filter", b"filter", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "session", b"session"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["as_of", b"as_of"]) -> typing.Literal["as_of_seq", "as_of_log_version"] | None: ...
 
 global___ListEventsRequest = ListEventsRequest
 
@@ -453,9 +462,9 @@ class ListEventsResponse(google.protobuf.message.Message):
     next_page_token: builtins.str
     """Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned."""
     log_version: builtins.int
-    """Log version of the session at the time of the read; 0 for an unknown session."""
+    """Log version of the session at the time of the read, or of then with as_of; 0 for an unknown session."""
     last_seq: builtins.int
-    """Last seq of the session at the time of the read."""
+    """Last seq of the session at the time of the read, or of then with as_of."""
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
         """Events of this page. A page also ends before it exceeds the server's max_response_bytes; next_page_token then leads
@@ -484,6 +493,12 @@ class GetContextRequest(google.protobuf.message.Message):
 
     SESSION_FIELD_NUMBER: builtins.int
     SPEC_FIELD_NUMBER: builtins.int
+    AS_OF_SEQ_FIELD_NUMBER: builtins.int
+    AS_OF_LOG_VERSION_FIELD_NUMBER: builtins.int
+    as_of_seq: builtins.int
+    """Directly after the append or compaction that stored the event with this seq. At least 1."""
+    as_of_log_version: builtins.int
+    """Directly after the change that gave the session this log version. 0 is the empty log."""
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
         """REQUIRED. Session to read."""
@@ -497,15 +512,18 @@ class GetContextRequest(google.protobuf.message.Message):
         *,
         session: threadkeep.v1.session_pb2.SessionRef | None = ...,
         spec: threadkeep.v1.context_pb2.ContextSpec | None = ...,
+        as_of_seq: builtins.int = ...,
+        as_of_log_version: builtins.int = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["session", b"session", "spec", b"spec"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["session", b"session", "spec", b"spec"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["as_of", b"as_of", "as_of_log_version", b"as_of_log_version", "as_of_seq", b"as_of_seq", "session", b"session", "spec", b"spec"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["as_of", b"as_of", "as_of_log_version", b"as_of_log_version", "as_of_seq", b"as_of_seq", "session", b"session", "spec", b"spec"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["as_of", b"as_of"]) -> typing.Literal["as_of_seq", "as_of_log_version"] | None: ...
 
 global___GetContextRequest = GetContextRequest
 
 @typing.final
 class GetContextResponse(google.protobuf.message.Message):
-    """Response of GetContext."""
+    """Response of GetContext. With as_of, the counters, the versions and session_last_seq are those of then."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -520,6 +538,7 @@ class GetContextResponse(google.protobuf.message.Message):
     WINDOW_VERSION_FIELD_NUMBER: builtins.int
     SESSION_LAST_SEQ_FIELD_NUMBER: builtins.int
     COMPACTABLE_THROUGH_SEQ_FIELD_NUMBER: builtins.int
+    MAX_BYTES_FIELD_NUMBER: builtins.int
     truncated: builtins.bool
     """True if older events of the conversation were left out. Read them with ListEvents, before_seq = first_seq."""
     first_seq: builtins.int
@@ -541,6 +560,11 @@ class GetContextResponse(google.protobuf.message.Message):
     from_seq. Between first_seq and this seq, in window order, the context contains every active event except
     superseded SYSTEM events; it also contains every active summary up to this seq. Lower than session_last_seq if the
     filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
+    """
+    max_bytes: builtins.int
+    """Content bytes that limited this context: max_bytes of the spec, or else the session's context_bytes, or else the
+    server's. The last two may change later and have no history: to repeat this context with as_of, set max_bytes of the
+    spec to this. 0 for an unknown session or a mode that does not read.
     """
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
@@ -568,8 +592,9 @@ class GetContextResponse(google.protobuf.message.Message):
         window_version: builtins.int = ...,
         session_last_seq: builtins.int = ...,
         compactable_through_seq: builtins.int = ...,
+        max_bytes: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["context", b"context", "window", b"window"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["compactable_through_seq", b"compactable_through_seq", "context", b"context", "events", b"events", "first_seq", b"first_seq", "last_seq", b"last_seq", "log_version", b"log_version", "over_budget", b"over_budget", "session_last_seq", b"session_last_seq", "truncated", b"truncated", "window", b"window", "window_version", b"window_version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["compactable_through_seq", b"compactable_through_seq", "context", b"context", "events", b"events", "first_seq", b"first_seq", "last_seq", b"last_seq", "log_version", b"log_version", "max_bytes", b"max_bytes", "over_budget", b"over_budget", "session_last_seq", b"session_last_seq", "truncated", b"truncated", "window", b"window", "window_version", b"window_version"]) -> None: ...
 
 global___GetContextResponse = GetContextResponse

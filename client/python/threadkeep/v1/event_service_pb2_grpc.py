@@ -95,7 +95,7 @@ class EventServiceServicer(object):
 
     def ListEvents(self, request, context):
         """Lists the events that match a filter, in window order. An unknown session returns an empty list.
-        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -105,7 +105,7 @@ class EventServiceServicer(object):
         """Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
         event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
         returns an empty context.
-        Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+        Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

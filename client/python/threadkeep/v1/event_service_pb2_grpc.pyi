@@ -53,7 +53,7 @@ class EventServiceStub:
         threadkeep.v1.event_service_pb2.ListEventsResponse,
     ]
     """Lists the events that match a filter, in window order. An unknown session returns an empty list.
-    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
     """
 
     GetContext: grpc.UnaryUnaryMultiCallable[
@@ -63,7 +63,7 @@ class EventServiceStub:
     """Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
     event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
     returns an empty context.
-    Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+    Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
     """
 
 class EventServiceAsyncStub:
@@ -101,7 +101,7 @@ class EventServiceAsyncStub:
         threadkeep.v1.event_service_pb2.ListEventsResponse,
     ]
     """Lists the events that match a filter, in window order. An unknown session returns an empty list.
-    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
     """
 
     GetContext: grpc.aio.UnaryUnaryMultiCallable[
@@ -111,7 +111,7 @@ class EventServiceAsyncStub:
     """Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
     event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
     returns an empty context.
-    Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+    Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
     """
 
 class EventServiceServicer(metaclass=abc.ABCMeta):
@@ -157,7 +157,7 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.event_service_pb2.ListEventsResponse, collections.abc.Awaitable[threadkeep.v1.event_service_pb2.ListEventsResponse]]:
         """Lists the events that match a filter, in window order. An unknown session returns an empty list.
-        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
         """
 
     @abc.abstractmethod
@@ -169,7 +169,7 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
         """Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
         event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
         returns an empty context.
-        Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+        Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
         """
 
 def add_EventServiceServicer_to_server(servicer: EventServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

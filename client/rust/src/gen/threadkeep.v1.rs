@@ -2762,6 +2762,10 @@ pub enum ErrorReason {
     /// encrypted_search. Code FAILED_PRECONDITION.
     /// {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
     SearchDisabled = 33,
+    /// A read as of a moment for which the server does not know which events were active, because an older server wrote
+    /// them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
+    /// {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
+    HistoryUnknown = 38,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2804,6 +2808,7 @@ impl ErrorReason {
             Self::EmbedderFailed => "ERROR_REASON_EMBEDDER_FAILED",
             Self::EncryptionKeyDestroyed => "ERROR_REASON_ENCRYPTION_KEY_DESTROYED",
             Self::SearchDisabled => "ERROR_REASON_SEARCH_DISABLED",
+            Self::HistoryUnknown => "ERROR_REASON_HISTORY_UNKNOWN",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2845,6 +2850,7 @@ impl ErrorReason {
             "ERROR_REASON_EMBEDDER_FAILED" => Some(Self::EmbedderFailed),
             "ERROR_REASON_ENCRYPTION_KEY_DESTROYED" => Some(Self::EncryptionKeyDestroyed),
             "ERROR_REASON_SEARCH_DISABLED" => Some(Self::SearchDisabled),
+            "ERROR_REASON_HISTORY_UNKNOWN" => Some(Self::HistoryUnknown),
             _ => None,
         }
     }
@@ -3720,6 +3726,26 @@ pub struct ListEventsRequest {
     /// Value of next_page_token from the previous page; all other fields must be unchanged.
     #[prost(string, tag = "5")]
     pub page_token: ::prost::alloc::string::String,
+    /// The moment to read as of. Absent means now. The answer is the one that ListEvents gave then: with the events that were in
+    /// the log, and with those active that were. It never changes, so it may be cached. Errors: INVALID_FIELD for a
+    /// moment in the future, also of an unknown session; HISTORY_UNKNOWN.
+    #[prost(oneof = "list_events_request::AsOf", tags = "10, 11")]
+    pub as_of: ::core::option::Option<list_events_request::AsOf>,
+}
+/// Nested message and enum types in `ListEventsRequest`.
+pub mod list_events_request {
+    /// The moment to read as of. Absent means now. The answer is the one that ListEvents gave then: with the events that were in
+    /// the log, and with those active that were. It never changes, so it may be cached. Errors: INVALID_FIELD for a
+    /// moment in the future, also of an unknown session; HISTORY_UNKNOWN.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum AsOf {
+        /// Directly after the append or compaction that stored the event with this seq. At least 1.
+        #[prost(int64, tag = "10")]
+        AsOfSeq(i64),
+        /// Directly after the change that gave the session this log version. 0 is the empty log.
+        #[prost(int64, tag = "11")]
+        AsOfLogVersion(i64),
+    }
 }
 /// Response of ListEvents.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3733,10 +3759,10 @@ pub struct ListEventsResponse {
     /// Token of the next page. Empty if all matches, within last_n or the numbered page of the filter, have been returned.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
-    /// Log version of the session at the time of the read; 0 for an unknown session.
+    /// Log version of the session at the time of the read, or of then with as_of; 0 for an unknown session.
     #[prost(int64, tag = "3")]
     pub log_version: i64,
-    /// Last seq of the session at the time of the read.
+    /// Last seq of the session at the time of the read, or of then with as_of.
     #[prost(int64, tag = "4")]
     pub last_seq: i64,
 }
@@ -3749,8 +3775,28 @@ pub struct GetContextRequest {
     /// Specification of the context. Absent means the whole active window within the default size.
     #[prost(message, optional, tag = "2")]
     pub spec: ::core::option::Option<ContextSpec>,
+    /// The moment to read as of. Absent means now. The answer is the one that GetContext gave then: with the events that were in
+    /// the log, and with those active that were. It never changes, so it may be cached. Errors: INVALID_FIELD for a
+    /// moment in the future, also of an unknown session; HISTORY_UNKNOWN.
+    #[prost(oneof = "get_context_request::AsOf", tags = "10, 11")]
+    pub as_of: ::core::option::Option<get_context_request::AsOf>,
 }
-/// Response of GetContext.
+/// Nested message and enum types in `GetContextRequest`.
+pub mod get_context_request {
+    /// The moment to read as of. Absent means now. The answer is the one that GetContext gave then: with the events that were in
+    /// the log, and with those active that were. It never changes, so it may be cached. Errors: INVALID_FIELD for a
+    /// moment in the future, also of an unknown session; HISTORY_UNKNOWN.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum AsOf {
+        /// Directly after the append or compaction that stored the event with this seq. At least 1.
+        #[prost(int64, tag = "10")]
+        AsOfSeq(i64),
+        /// Directly after the change that gave the session this log version. 0 is the empty log.
+        #[prost(int64, tag = "11")]
+        AsOfLogVersion(i64),
+    }
+}
+/// Response of GetContext. With as_of, the counters, the versions and session_last_seq are those of then.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetContextResponse {
     /// The SYSTEM event, the summaries, then the conversation in window order.
@@ -3790,6 +3836,11 @@ pub struct GetContextResponse {
     /// filters or branch of the spec hide a newer event. 0 if nothing may be replaced.
     #[prost(int64, tag = "11")]
     pub compactable_through_seq: i64,
+    /// Content bytes that limited this context: max_bytes of the spec, or else the session's context_bytes, or else the
+    /// server's. The last two may change later and have no history: to repeat this context with as_of, set max_bytes of the
+    /// spec to this. 0 for an unknown session or a mode that does not read.
+    #[prost(int64, tag = "14")]
+    pub max_bytes: i64,
 }
 /// How an append handles an event whose id is already stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -4022,7 +4073,7 @@ pub mod event_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Lists the events that match a filter, in window order. An unknown session returns an empty list.
-        /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+        /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
         pub async fn list_events(
             &mut self,
             request: impl tonic::IntoRequest<super::ListEventsRequest>,
@@ -4050,7 +4101,7 @@ pub mod event_service_client {
         /// Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
         /// event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
         /// returns an empty context.
-        /// Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+        /// Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
         pub async fn get_context(
             &mut self,
             request: impl tonic::IntoRequest<super::GetContextRequest>,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from ...domain.context import Context, ContextSpec
 from ...domain.filters import ALL, EventFilter
 from ...domain.model import NO_COUNTERS, NOWHERE, Counters, EventDraft, NewSession, SessionRef, StoredEvent, Versions
+from .history import AsOf
 
 
 @dataclass(slots=True)  # not frozen: one for each append
@@ -61,13 +62,14 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Selects events. `cursor` replaces the filter's window."""
+    """Selects events, of the log as of a moment if there is one. `cursor` replaces the filter's window."""
 
     filter: EventFilter = ALL
     descending: bool = False
     limit: int = 100
     max_bytes: int = 1 << 62
     cursor: Cursor | None = None
+    as_of: AsOf | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class ContextPage:
     context: Counters = NO_COUNTERS
     versions: Versions = NOWHERE
     compactable_through_seq: int = 0
+    max_bytes: int = 0
 
 
 def budgeted(spec: ContextSpec, context_bytes: int, default_bytes: int) -> ContextSpec:
@@ -99,8 +102,8 @@ def budgeted(spec: ContextSpec, context_bytes: int, default_bytes: int) -> Conte
     return spec if spec.max_bytes is not None else replace(spec, max_bytes=context_bytes or default_bytes)
 
 
-def context_page(context: Context[Any], events: Sequence[StoredEvent], versions: Versions) -> ContextPage:
-    """Returns the page of a context. `events`: those of the context, as stored."""
+def context_page(context: Context[Any], events: Sequence[StoredEvent], versions: Versions, spec: ContextSpec) -> ContextPage:
+    """Returns the page of a context. `events`: those of the context, as stored; `spec`: with its effective max_bytes."""
     return ContextPage(
         events,
         context.truncated,
@@ -110,6 +113,7 @@ def context_page(context: Context[Any], events: Sequence[StoredEvent], versions:
         context.window,
         versions,
         context.compactable_through(versions.last_seq),
+        (spec.max_bytes or 0) if spec.reads else 0,
     )
 
 
@@ -134,15 +138,19 @@ class EventStore(Protocol):
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
         """Returns what `domain.filters.select` selects, in window order (or the reverse); an empty page for an unknown session.
 
-        A page ends early rather than exceed max_bytes (of the bodies as they were sent), but holds at least one event if any
-        remains.
+        With `as_of` it returns what it returned then. A page ends early rather than exceed max_bytes (of the bodies as they
+        were sent), but holds at least one event if any remains.
         """
         ...
 
-    async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
+    async def get_context(
+        self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int, as_of: AsOf | None = None
+    ) -> ContextPage:
         """Returns what `domain.context.select_context` selects of the active events; the cost does not grow with the log, nor
         with archived events. A spec without max_bytes has the session's context_bytes, or else `default_bytes`. An unknown
-        session gives an empty page. Raises AmbiguousSession."""
+        session gives an empty page. With `as_of` it returns what it returned then, at about the same cost; the session's
+        context_bytes are those of now. Raises AmbiguousSession; with `as_of` InvalidField for the future and
+        HistoryUnknown, as does list_events."""
         ...
 
     def on_append(self, listener: AppendListener) -> None:

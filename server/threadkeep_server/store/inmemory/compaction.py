@@ -22,23 +22,30 @@ from ..contract.compaction import (
     spread,
 )
 from ..contract.events import AppendListener, ContextPage, budgeted, context_page
+from ..contract.history import AsOf
 from .logs import Entry, InMemoryLogs, Log
 
 
 class InMemoryCompactions(InMemoryLogs):
     """CompactionStore and contexts, in memory."""
 
-    async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
+    async def get_context(
+        self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int, as_of: AsOf | None = None
+    ) -> ContextPage:
         log = self._find(tenant, ref)
         if log is None:
+            if as_of is not None:
+                as_of.refuse_future(0, 0)
             return ContextPage()
+        log = log.as_of(as_of)
+        spec = budgeted(spec, log.session.context_bytes, default_bytes)
         active = log.active
         lead = [entry for entry in active if is_lead(entry)]
         conversation = [entry for entry in active if not is_lead(entry)]
-        context = select_context(lead, conversation, budgeted(spec, log.session.context_bytes, default_bytes))
+        context = select_context(lead, conversation, spec)
         assert context is not None  # noqa: S101 - of a whole window it is always known
         stored = {entry.position: entry.stored for entry in active}
-        return context_page(context, [stored[event.position] for event in context.events], log.session.versions)
+        return context_page(context, [stored[event.position] for event in context.events], log.session.versions, spec)
 
     async def read_window(self, tenant: str, ref: SessionRef, *, with_text: bool = True) -> WindowRead:
         log = self._existing(tenant, ref)
@@ -74,10 +81,14 @@ class InMemoryCompactions(InMemoryLogs):
 
     def _compact(self, log: Log, request: CompactionRequest, compaction: Compaction, archived: Collection[str]) -> None:
         since = log.session.last_seq
-        log.entries = [replace(entry, archived=entry.archived or entry.event_id in archived) for entry in log.entries]
+        version = compaction.log_version
+        log.entries = [
+            replace(entry, archived=True, archived_version=version) if entry.event_id in archived else entry
+            for entry in log.entries
+        ]
         for before, drafts in request.inserts.items():
             for draft, position in zip(drafts, _places(log, before, len(drafts)), strict=True):
-                self._add(log, draft, request.now, position)
+                self._add(log, draft, request.now, version, position)
             log.entries.sort(key=lambda entry: entry.position)
         log.session = replace(
             log.session,

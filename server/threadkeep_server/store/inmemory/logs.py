@@ -12,11 +12,22 @@ from typing import Any
 
 from ...domain import errors
 from ...domain.feed import BEGINNING, Change, ChangeKind, Position
-from ...domain.model import POSITION_STEP, Compaction, EventDraft, NewSession, Session, SessionRef, StoredEvent, WindowEvent
+from ...domain.model import (
+    POSITION_STEP,
+    Compaction,
+    EventDraft,
+    NewSession,
+    Session,
+    SessionRef,
+    StoredEvent,
+    Versions,
+    WindowEvent,
+)
 from ..contract.codec import Codec
 from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from ..contract.events import AppendedEvent
 from ..contract.feed import change_snapshot
+from ..contract.history import AsOf
 from ..notifier import CommitNotifier
 
 
@@ -29,6 +40,9 @@ class Entry(WindowEvent):
     session: int
     sent: bytes
     sealed: bytes
+    added_version: int
+    archived_version: int = 0
+    """0: not archived."""
 
     @property
     def stored(self) -> StoredEvent:
@@ -37,13 +51,15 @@ class Entry(WindowEvent):
 
 @dataclass(slots=True)
 class Log:
-    """A session and its events in window order. `number` increases with each creation and is never reused."""
+    """A session and its events in window order. `number` increases with each creation and is never reused. `history`: the
+    versions after each change, by log version."""
 
     number: int
     session: Session
     entries: list[Entry] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)
     lease: tuple[str, int] = ("", 0)
+    history: dict[int, Versions] = field(default_factory=dict)
 
     def find(self, event_id: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.event_id == event_id), None)
@@ -51,6 +67,27 @@ class Log:
     @property
     def active(self) -> list[Entry]:
         return [entry for entry in self.entries if not entry.archived]
+
+    def as_of(self, moment: AsOf | None) -> Log:
+        """Returns the log as it was then; without a moment, itself. Raises InvalidField for the future."""
+        if moment is None:
+            return self
+        moment.refuse_future(self.session.last_seq, self.session.log_version)
+        then = moment.log_version
+        if then is None:
+            then = next(entry.added_version for entry in self.entries if entry.seq == moment.seq)
+        entries = [
+            replace(entry, archived=0 < entry.archived_version <= then) for entry in self.entries if entry.added_version <= then
+        ]
+        versions = self.history[then]
+        session = replace(
+            self.session,
+            log_version=versions.log_version,
+            window_version=versions.window_version,
+            last_seq=versions.last_seq,
+            window=versions.window,
+        )
+        return replace(self, entries=entries, session=session)
 
     @property
     def last_event_id(self) -> str:
@@ -139,10 +176,11 @@ class InMemoryLogs:
             **details,
         )
         self._feed.append(change)
+        log.history[session.log_version] = session.versions
         self._commits.notify()
 
-    def _add(self, log: Log, draft: EventDraft, record_time: int, position: int | None = None) -> AppendedEvent:
-        """Stores an event with the next seq; by default at the end of the window."""
+    def _add(self, log: Log, draft: EventDraft, record_time: int, version: int, position: int | None = None) -> AppendedEvent:
+        """Stores an event with the next seq; by default at the end of the window. `version`: the log version with it."""
         seq = log.session.last_seq + 1
         sealed = self._codec.seal(draft, seq, record_time)
         reading = self._codec.reading(sealed)
@@ -169,6 +207,7 @@ class InMemoryLogs:
                 session=log.number,
                 sent=draft.body,
                 sealed=sealed,
+                added_version=version,
             )
         )
         window, usage = log.session.window + draft.counters, log.session.usage + draft.usage

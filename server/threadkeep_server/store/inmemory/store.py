@@ -100,8 +100,9 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemor
         if None in known:
             update_time = max(log.session.update_time, request.now)
             log.session = replace(log.session, log_version=log.session.log_version + 1, update_time=update_time)
+        version = log.session.log_version
         events = [
-            AppendedEvent(entry.event_id, entry.seq, replayed=True) if entry else self._add(log, draft, request.now)
+            AppendedEvent(entry.event_id, entry.seq, replayed=True) if entry else self._add(log, draft, request.now, version)
             for draft, entry in zip(request.drafts, known, strict=True)
         ]
         session = log.session
@@ -120,7 +121,10 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemor
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
         log = self._find(tenant, ref)
         if log is None:
+            if query.as_of is not None:
+                query.as_of.refuse_future(0, 0)
             return EventPage([])
+        log = log.as_of(query.as_of)
         cursor = query.cursor
         if cursor is None:
             found = select(log.entries, query.filter)

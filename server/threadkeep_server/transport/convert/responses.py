@@ -45,6 +45,7 @@ def get_context_response(page: ContextPage) -> bytes:
         window_version=page.versions.window_version,
         session_last_seq=page.versions.last_seq,
         compactable_through_seq=page.compactable_through_seq,
+        max_bytes=page.max_bytes,
     )
     return repeated(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
 

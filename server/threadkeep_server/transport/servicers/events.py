@@ -13,6 +13,7 @@ from ...domain.model import Caller, SessionRef
 from ...service.events import Append, EventService
 from ...service.sessions import SessionDraft
 from ...store.contract.events import Appended, Cursor, EventQuery
+from ...store.contract.history import AsOf
 from ..convert.context import spec_of
 from ..convert.events import DraftMaker, drafts_of, set_appended
 from ..convert.responses import get_context_response, get_event_response, list_events_response
@@ -80,7 +81,8 @@ class EventServicer:
         return list_events_response(page, token)
 
     async def GetContext(self, request: pb.GetContextRequest, caller: Caller) -> bytes:
-        return get_context_response(await self._events.context(caller, ref_of(request.session), spec_of(request.spec)))
+        ref, spec, as_of = ref_of(request.session), spec_of(request.spec), _as_of(request)
+        return get_context_response(await self._events.context(caller, ref, spec, as_of))
 
     def _query_of(self, request: pb.ListEventsRequest, caller: Caller) -> EventQuery:
         if request.order not in _SORT_ORDERS:
@@ -99,7 +101,19 @@ class EventServicer:
             limit=validation.page_size("page_size", request.page_size, default=default, most=self._limits.max_page_size),
             max_bytes=self._limits.max_response_bytes,
             cursor=cursor,
+            as_of=_as_of(request),
         )
+
+
+def _as_of(request: pb.ListEventsRequest | pb.GetContextRequest) -> AsOf | None:
+    """Raises InvalidField."""
+    match request.WhichOneof("as_of"):
+        case None:
+            return None
+        case "as_of_seq":
+            return AsOf(seq=request.as_of_seq)
+        case "as_of_log_version":
+            return AsOf(log_version=request.as_of_log_version)
 
 
 class _LastRef:

@@ -1,4 +1,4 @@
-"""`threadkeep context`: what an agent would see now."""
+"""`threadkeep context`: what an agent would see now, or saw at a moment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...memory import ContextFields
 from ...v1.event_service_pb2 import GetContextResponse
 from ...v1.session_pb2 import WindowCounters
 from ..errors import counted
-from ..options import Address, App, Json, SessionId, Token, User, cli_of, ref_of
+from ..options import Address, App, AsOfSeq, AsOfVersion, Json, SessionId, Token, User, cli_of, one_moment, ref_of
 from ..render.output import Listing, console, event_json, facts, plain, print_json, window_json
 from .events import add_event_row, event_table
 
-_VERSIONS = ("first_seq", "last_seq", "session_last_seq", "log_version", "window_version")
+_VERSIONS = ("first_seq", "last_seq", "session_last_seq", "log_version", "window_version", "max_bytes")
 
 
 def context(
@@ -37,15 +37,18 @@ def context(
     exclude_author: Annotated[list[str] | None, typer.Option(help="Not this agent id; may be repeated.")] = None,
     exclude_role: Annotated[list[str] | None, typer.Option(help="Not agents of this role; may be repeated.")] = None,
     exclude_system: Annotated[bool, typer.Option("--exclude-system", help="Without the SYSTEM event.")] = False,
+    as_of_seq: AsOfSeq = None,
+    as_of_version: AsOfVersion = None,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Show what an agent would see now: the SYSTEM event, the summaries, then whole turns of the active window.
+    """Show what an agent would see now, or saw then: the SYSTEM event, the summaries, then whole turns of the active window.
 
     Agents are included first, then excluded. --json prints one object.
     """
     cli = cli_of(ctx, address, token, json)
+    one_moment(as_of_seq, as_of_version)
     filters = []
     if include_author or include_role:
         filters.append(include(include_author or (), roles=include_role or ()))
@@ -63,7 +66,7 @@ def context(
 
     async def got(client: AsyncClient) -> GetContextResponse:
         ref = (await client.get_session(ref_of(session, user, app))).ref
-        return (await client.get_context(ref, **fields)).pb
+        return (await client.get_context(ref, as_of_seq=as_of_seq, as_of_log_version=as_of_version, **fields)).pb
 
     found = cli.call(got)
     if cli.json:

@@ -21,7 +21,23 @@ from ...v1.event_service_pb2 import AppendEventsResponse
 from ...v1.filter_pb2 import EventFilter
 from ...v1.message_pb2 import Part
 from ...v1.session_pb2 import SessionRef
-from ..options import Address, App, Cli, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
+from ..options import (
+    Address,
+    App,
+    AsOf,
+    AsOfSeq,
+    AsOfVersion,
+    Cli,
+    Json,
+    SessionId,
+    Token,
+    User,
+    cli_of,
+    one_moment,
+    pairs,
+    ref_of,
+    usage,
+)
 from ..render.output import (
     Listing,
     as_json,
@@ -77,12 +93,15 @@ def list_events(
     to_time: Annotated[datetime | None, typer.Option(help="Only events at or before this time.")] = None,
     active: Annotated[bool, typer.Option("--active", help="Without archived events.")] = False,
     limit: Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")] = 1000,
+    as_of_seq: AsOfSeq = None,
+    as_of_version: AsOfVersion = None,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
     """List a session's events in window order, archived ones and summaries marked. With --json, one to a line."""
     cli = cli_of(ctx, address, token, json)
+    one_moment(as_of_seq, as_of_version)
     chosen = event_filter(
         from_time=aware(from_time),
         to_time=aware(to_time),
@@ -102,10 +121,11 @@ def list_events(
         last_n=last_n,
         exact_last_n=exact_last_n,
     )
-    _list(cli, ref_of(session, user, app), chosen, (keyword or [""])[0], limit)
+    moment = AsOf(as_of_seq=as_of_seq, as_of_log_version=as_of_version)
+    _list(cli, ref_of(session, user, app), chosen, (keyword or [""])[0], limit, moment)
 
 
-def _list(cli: Cli, session: SessionRef, chosen: EventFilter, keyword: str, limit: int) -> None:
+def _list(cli: Cli, session: SessionRef, chosen: EventFilter, keyword: str, limit: int, moment: AsOf) -> None:
     """Prints the events that a filter selects, up to a number."""
     row = partial(add_event_row, keyword, marked=True)
     listing = Listing(event_json if cli.json else None, partial(event_table, marked=True), row, "no events")
@@ -113,7 +133,7 @@ def _list(cli: Cli, session: SessionRef, chosen: EventFilter, keyword: str, limi
 
     async def found(client: AsyncClient) -> bool:
         ref = (await client.get_session(session)).ref
-        async for event in client.events(ref, chosen, page_size=_page(chosen, limit)):
+        async for event in client.events(ref, chosen, page_size=_page(chosen, limit), **moment):
             if limit and listing.count == limit:
                 return True
             order.see(event.seq)

@@ -24,9 +24,10 @@ from ...contract.compaction import (
 )
 from ..encryption.codec import StoredCodec
 from ..engine.base import Engine
+from ..history.changes import floor_of, record_window
 from ..log import change_details
 from ..log.rows import compaction_row, counters_of, event_row, record_of, require
-from ..log.slices.archivings import archive, mark_all
+from ..log.slices.archivings import archive, archive_later, mark_all
 from ..schema.tables import COMPACTED, COUNTED, USED, changes, compactions, events, sessions
 from .selections import Selection, in_chunks, select_events
 
@@ -72,10 +73,12 @@ class _Application:
         self._session = session
         self._request = request
         self._last_seq = int(session.last_seq)
+        self._places: list[int] = []
 
     def write(self, compaction: Compaction, selection: Selection) -> None:
+        version = compaction.log_version
         for chunk in in_chunks(selection.mark):
-            self._connection.execute(events.update().where(_e.id.in_(chunk)).values(archived=True))
+            archive(self._connection, _e.id.in_(chunk), version)
         inserted: list[int] = []
         for before, drafts in self._request.inserts.items():
             if drafts:
@@ -83,15 +86,16 @@ class _Application:
         if selection.through is not None or selection.listing is not None:
             # After the insertions, which may move it.
             through = 0 if selection.through is None else self._position(selection.through)
-            archive(self._connection, self._session.id, through, selection.listing)
+            archive_later(self._connection, self._session.id, through, selection.listing, version)
         self._write_session(compaction)
+        after = Versions(version, compaction.window_version, self._last_seq, compaction.after)
+        record_window(self._connection, self._session.id, after, self._places)
         row = compaction_row(compaction) | {"session": self._session.id}
         record = compactions.insert().values(row).returning(compactions.c.id)
-        self._record(compaction, self._connection.execute(record).scalar_one(), inserted)
+        self._record(after, self._connection.execute(record).scalar_one(), inserted)
 
-    def _record(self, compaction: Compaction, record: int, inserted: Sequence[int]) -> None:
+    def _record(self, after: Versions, record: int, inserted: Sequence[int]) -> None:
         """Adds the change to the feed."""
-        after = Versions(compaction.log_version, compaction.window_version, self._last_seq, compaction.after)
         change = {
             "kind": COMPACTED,
             "session": self._session.id,
@@ -106,6 +110,7 @@ class _Application:
     def _insert(self, drafts: Sequence[EventDraft], anchor: int | None) -> Sequence[int]:
         """Returns the row ids of the inserted events."""
         positions = self._positions(anchor, len(drafts))
+        self._places += positions
         rows = []
         for draft, position in zip(drafts, positions, strict=True):
             self._last_seq += 1
@@ -113,9 +118,9 @@ class _Application:
         return self._connection.execute(events.insert().returning(_e.id), rows).scalars().all()
 
     def _event(self, draft: EventDraft, position: int) -> dict[str, Any]:
-        return event_row(
-            self._codec, self._request.tenant, draft, self._session.id, self._last_seq, self._request.now, position
-        )
+        session, tenant = self._session, self._request.tenant
+        version = session.log_version + 1
+        return event_row(self._codec, tenant, draft, session.id, self._last_seq, self._request.now, position, version)
 
     def _write_session(self, compaction: Compaction) -> None:
         spent = sum((draft.usage for draft in self._request.drafts), self._request.usage)
@@ -148,7 +153,7 @@ class _Application:
         if anchor is None:
             return self._last_seq * POSITION_STEP, (self._last_seq + 1) * POSITION_STEP
         high = self._position(anchor)
-        floor = _floor(high)
+        floor = floor_of(high)
         between = (_e.session == self._session.id, _e.position > floor, _e.position < high)
         low = self._connection.execute(sa.select(sa.func.max(_e.position)).where(*between)).scalar()
         return low or floor, high
@@ -159,7 +164,7 @@ class _Application:
 
     def _make_room(self, high: int) -> None:
         """Spreads the events that compactions inserted between two appended ones, so that a wide gap is before `high`."""
-        floor = _floor(high)
+        floor = floor_of(high)
         within = (_e.session == self._session.id, _e.position > floor, _e.position < floor + POSITION_STEP)
         rows = self._connection.execute(sa.select(_e.id, _e.position).where(*within).order_by(_e.position)).all()
         before = sum(row.position < high for row in rows)
@@ -172,11 +177,6 @@ class _Application:
 
 
 _MOVE = events.update().where(_e.id == sa.bindparam("row")).values(position=sa.bindparam("to"))
-
-
-def _floor(position: int) -> int:
-    """Returns the last position of an appended event before this one, whether or not there is such an event."""
-    return (position - 1) // POSITION_STEP * POSITION_STEP
 
 
 def get_compaction(connection: Connection, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:

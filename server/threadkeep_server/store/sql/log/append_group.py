@@ -10,6 +10,7 @@ from ....domain.errors import EventIdConflict, ThreadkeepError, VersionMismatch
 from ....domain.model import NO_USAGE, POSITION_STEP, Counters, EventDraft, SessionRef, Usage
 from ...contract.events import Appended, AppendedEvent, AppendRequest
 from ..encryption.codec import StoredCodec
+from ..schema.history import COUNTED_EVERY
 from ..schema.tables import APPENDED
 from .rows import event_row
 
@@ -47,6 +48,10 @@ class Head:
         self.window_tokens += draft.token_estimate
         if draft.usage is not NO_USAGE:
             self.usage += draft.usage
+
+    def counters(self) -> str:
+        """Returns the counters of the window as JSON."""
+        return f"[{self.window_events},{self.window_turns},{self.window_bytes},{self.window_tokens}]"
 
     def row(self) -> dict[str, Any]:
         """Returns the parameters of the statement that stores it."""
@@ -141,12 +146,15 @@ class Group:
 
     def _stage(self, codec: StoredCodec, request: AppendRequest, head: Head, fresh: Sequence[EventDraft]) -> None:
         first, bytes_before = head.last_seq + 1, head.window_bytes
+        head.log_version += 1
+        tenant, session, now, version = request.tenant, head.id, request.now, head.log_version
         for draft in fresh:
             head.advance(draft)
-            self.known[head.id, draft.event_id] = Known(head.last_seq, draft.body)
+            self.known[session, draft.event_id] = Known(head.last_seq, draft.body)
             seq = head.last_seq
-            self.events.append(event_row(codec, request.tenant, draft, head.id, seq, request.now, seq * POSITION_STEP))
-        head.log_version += 1
+            counters = None if seq % COUNTED_EVERY else head.counters()
+            row = event_row(codec, tenant, draft, session, seq, now, seq * POSITION_STEP, version, counters)
+            self.events.append(row)
         head.update_time = max(head.update_time, request.now)
         head.last_event_id = fresh[-1].event_id
         self.touched[head.id] = head

@@ -19,7 +19,8 @@ _MOST_HEADS = 256
 
 HEAD_NAMES = ["log_version", "last_seq", "update_time", *(f"window_{what}" for what in COUNTED)]
 USAGE_NAMES = [column.name for column in sessions.c if column.name.startswith("usage_")]
-EVENT_NAMES = [column.name for column in events.c if column.name != "id"]
+# An event is archived later.
+EVENT_NAMES = [column.name for column in events.c if column.name not in ("id", "archived_version")]
 # Other columns are null for appends.
 CHANGE_NAMES = [column.name for column in changes.c if not column.nullable and column.name not in ("id", "xid")]
 

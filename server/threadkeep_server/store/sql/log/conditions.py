@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from ....domain.filters import AuthorStep, EventFilter
 from ....domain.model import POSITION_STEP
 from ..engine.base import Dialect
 from ..schema.tables import INSERTED, event_text, events
-from .slices.archivings import is_active
+from .slices.archivings import is_active, was_active
 
 # No log is longer; keeps seq * POSITION_STEP within 64 bits for any request.
 _MAX_SEQ = 1 << 42
@@ -64,13 +64,13 @@ def parameter(name: str, column: ColumnElement[Any]) -> BindParameter[Any]:
     return sa.bindparam(name, type_=column.type)
 
 
-def conditions(wanted: EventFilter, sql: Dialect) -> Conditions:
-    """Returns the conditions on an event's columns."""
+def conditions(wanted: EventFilter, sql: Dialect, active: Condition = is_active) -> Conditions:
+    """Returns the conditions on an event's columns. `active`: the condition that it is not archived."""
     found = Conditions()
     if wanted.exclude_synthetic:
         found.flag("real", lambda: _e.synthetic.is_(sa.false()))
     if wanted.exclude_archived:
-        found.flag("active", is_active)
+        found.flag("active", active)
     if wanted.from_time is not None:
         found.add(lambda: _e.time >= parameter("from_time", _e.time), from_time=wanted.from_time)
     if wanted.to_time is not None:
@@ -133,13 +133,17 @@ def text_conditions(
     return found
 
 
-def session_conditions(session: int, wanted: EventFilter, sql: Dialect) -> Conditions:
+def session_conditions(session: int, wanted: EventFilter, sql: Dialect, then: Mapping[str, int] | None = None) -> Conditions:
     """Conditions within one session, with bounds on position that follow from those on seq, so that the index on (session,
-    position) serves both.
+    position) serves both. `then`: of events that there were at a moment, see Moment.params.
 
     An appended event is at seq * POSITION_STEP; a compaction inserts events before that position, never after it.
     """
-    found = conditions(wanted, sql)
+    found = conditions(wanted, sql, is_active if then is None else was_active)
+    if then is not None:
+        found.values |= then
+        found.add(lambda: _e.seq <= parameter("then_seq", _e.seq))
+        found.add(lambda: _e.position < parameter("then_end", _e.position))
     found.add(lambda: _e.session == parameter("session", _e.session), session=session)
     if wanted.before_seq is not None:
         bound = _clamp(wanted.before_seq) * POSITION_STEP

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from operator import attrgetter
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger
@@ -14,11 +15,13 @@ from ....domain.model import ROLES, ContextEvent, SessionRef, Tools, Versions, W
 from ...contract.codec import Reading
 from ...contract.compaction import WindowRead
 from ...contract.events import ContextPage, budgeted, context_page
+from ...contract.history import AsOf
 from ..engine.statements import Record
+from ..history.moments import Moment, Moments
 from ..schema.tables import ACTIVE_LEAD, LEAD, events
 from .rows import counters_of, find_head, require, session_of
-from .scan import EVENT_COLUMNS, Scanner
-from .slices.archivings import archived_through, is_unlisted, window_of
+from .scan import EVENT_COLUMNS, EVENT_COLUMNS_THEN, Scanner
+from .slices.archivings import archived_through, is_unlisted, was_active, window_of
 
 _e = events.c
 # Enough for most contexts; a larger one is read again with four times as many rows.
@@ -26,8 +29,7 @@ _ROWS_AT_FIRST = 128
 _ROWS_BEYOND_LAST_N = 16
 _ROWS_AT_ONCE = 256
 
-_COLUMNS = (
-    *EVENT_COLUMNS,
+_MORE_COLUMNS = (
     _e.role,
     _e.author,
     _e.author_role,
@@ -38,24 +40,33 @@ _COLUMNS = (
     _e.content_bytes,
     _e.tools,
 )
+_COLUMNS = (*EVENT_COLUMNS, *_MORE_COLUMNS)
+_COLUMNS_THEN = (*EVENT_COLUMNS_THEN, *_MORE_COLUMNS)
 
 _UNREAD = ("turn_start", "archived", "tools", "body")
 # Of events whose other columns do not have all that plans without text need.
 _TIED_BODY = sa.case((sa.or_(_e.tools != int(Tools.NONE), _e.content_bytes < 0), _e.body))
 
 
-def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
+def get_context(
+    scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int, as_of: AsOf | None = None
+) -> ContextPage:
     # The session is read before its events: expecting a version older than the events is safe, a newer one is not.
     head = find_head(scanner.connection, scanner.statements, tenant, ref)
     if head is None:
+        if as_of is not None:
+            as_of.refuse_future(0, 0)
         return ContextPage()
+    moment = None if as_of is None else Moments(scanner.connection, scanner.statements, ref, head).find(as_of)
     versions = Versions(head.log_version, head.window_version, head.last_seq, counters_of(head))
+    if moment is not None:
+        versions = moment.versions
     if not spec.reads:
         return ContextPage(versions=versions)
     spec = budgeted(spec, head.context_bytes, default_bytes)
     limit = _ROWS_AT_FIRST if spec.last_n is None else spec.last_n + _ROWS_BEYOND_LAST_N
     while True:
-        found = _window(scanner, head.id, limit)
+        found = _window(scanner, head.id, limit, moment)
         lead = [event for event in found if event.lead]
         conversation = [event for event in found if not event.lead]
         context = select_context(lead, conversation, spec, complete=len(conversation) < limit)
@@ -63,15 +74,20 @@ def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpe
             break
         limit *= 4
     # Events appended since the session was read are included, and so in the seq that the caller may archive through.
-    versions = replace(versions, last_seq=max([head.last_seq, *(event.seq for event in found)]))
+    versions = replace(versions, last_seq=max([versions.last_seq, *(event.seq for event in found)]))
     stored = [scanner.stored(event, head.id) for event in context.events]
-    return context_page(context, [event for event in stored if event is not None], versions)
+    return context_page(context, [event for event in stored if event is not None], versions, spec)
 
 
-def _window(scanner: Scanner, session: int, limit: int) -> list[ContextEvent]:
+def _window(scanner: Scanner, session: int, limit: int, moment: Moment | None) -> list[ContextEvent]:
     """Returns the leading events and the newest others, in window order. One statement, so that no compaction comes between."""
-    prepared = scanner.statements.get("window", scanner.connection, _window_query)
-    rows = prepared.rows(scanner.connection, {"session": session, "limit": limit})
+    params = {"session": session, "limit": limit}
+    if moment is None:
+        prepared = scanner.statements.get("window", scanner.connection, _window_query)
+    else:
+        prepared = scanner.statements.get("window then", scanner.connection, _window_then_query)
+        params |= moment.params | moment.floors
+    rows = prepared.rows(scanner.connection, params)
     events = [ContextEvent(*row) for row in rows]
     for place, event in enumerate(events):
         if event.tools != Tools.NONE or event.content_bytes < 0:
@@ -103,6 +119,25 @@ def _window_query() -> ClauseElement:
     )
     newest = others.order_by(_e.position.desc()).limit(sa.bindparam("limit", type_=BigInteger)).subquery()
     return sa.union_all(lead, sa.select(newest))
+
+
+def _window_then_query() -> ClauseElement:
+    """The same as of a moment. Events that were archived since are read too, and few that were archived before: those above the
+    floors."""
+
+    def number(name: str) -> sa.BindParameter[int]:
+        return sa.bindparam(name, type_=BigInteger)
+
+    def above(floor: str, lead: int) -> sa.Select[Any]:
+        query = sa.select(*_COLUMNS_THEN, sa.literal_column(str(lead)).label("lead")).where(_e.session == number("session"))
+        there = (_e.position < number("then_end"), _e.seq <= number("then_seq"))
+        return query.where(_e.position > number(floor), *there, was_active())
+
+    summaries = above("summaries_floor", 1).where(sa.text(f"({LEAD})"), _e.synthetic)
+    prompts = above("prompts_floor", 1).where(sa.text(f"({LEAD})"), sa.not_(_e.synthetic))
+    others = above("conversation_floor", 0).where(sa.text(f"NOT ({LEAD})"))
+    newest = others.order_by(_e.position.desc()).limit(number("limit")).subquery()
+    return sa.union_all(summaries, prompts, sa.select(newest))
 
 
 def read_window(scanner: Scanner, tenant: str, ref: SessionRef, *, with_text: bool) -> WindowRead:

@@ -14,11 +14,12 @@ from ....domain.errors import EventNotFound
 from ....domain.filters import EventFilter
 from ....domain.model import SessionRef, StoredEvent
 from ...contract.events import Cursor, EventPage, EventQuery
+from ..history.moments import Moment, Moments
 from ..scan_budget import ScanBudget, ScanLimits
 from ..schema.tables import events, sessions
 from .conditions import session_conditions
 from .rows import find_head, require
-from .scan import EVENT_COLUMNS, Scanner, fitting
+from .scan import EVENT_COLUMNS, EVENT_COLUMNS_THEN, Scanner, fitting
 
 _position = events.c.position
 # Below and above every position.
@@ -39,12 +40,18 @@ def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuer
     # The session is read before its events: expecting a version older than the events is safe, a newer one is not.
     session = find_head(scanner.connection, scanner.statements, tenant, ref)
     if session is None:
+        if query.as_of is not None:
+            query.as_of.refuse_future(0, 0)
         return EventPage([])
     wanted = query.filter
+    moment = None
+    if query.as_of is not None:
+        moment = Moments(scanner.connection, scanner.statements, ref, session).find(query.as_of)
     # A window has no place at which it could continue before it is known.
     budget = ScanBudget(limits) if wanted.reads_body and (query.cursor is not None or not wanted.has_window) else None
-    page = SessionLog(scanner, session.id, wanted, budget).page(query)
-    return EventPage(page.events, page.cursor, session.log_version, session.last_seq)
+    page = SessionLog(scanner, session.id, wanted, budget, moment).page(query)
+    versions = session if moment is None else moment.versions
+    return EventPage(page.events, page.cursor, versions.log_version, versions.last_seq)
 
 
 def most_rows(query: EventQuery) -> int:
@@ -58,14 +65,23 @@ def most_rows(query: EventQuery) -> int:
 
 class SessionLog:
     """One session's log under one filter. `budget`: for decoding events, where the filter has conditions on bodies; a
-    page that uses it up ends early."""
+    page that uses it up ends early. `moment`: the log is read as of then."""
 
-    def __init__(self, scanner: Scanner, session: int, wanted: EventFilter, budget: ScanBudget | None = None) -> None:
+    def __init__(
+        self,
+        scanner: Scanner,
+        session: int,
+        wanted: EventFilter,
+        budget: ScanBudget | None = None,
+        moment: Moment | None = None,
+    ) -> None:
         self._scanner = scanner
         self._session = session
         self._wanted = wanted
         self._budget = budget
-        self._conditions = session_conditions(session, wanted, scanner.engine.sql)
+        then = None if moment is None else moment.params
+        self._conditions = session_conditions(session, wanted, scanner.engine.sql, then)
+        self._columns = EVENT_COLUMNS if moment is None else EVENT_COLUMNS_THEN
 
     def page(self, query: EventQuery) -> EventPage:
         """Returns the page of the query; the caller sets the versions."""
@@ -166,16 +182,16 @@ class SessionLog:
 
     def _range_statement(self, descending: bool) -> Select[Any]:
         bounds = (_position >= _parameter("low"), _position <= _parameter("high"))
-        query = sa.select(*EVENT_COLUMNS).where(*self._conditions.where, *bounds)
+        query = sa.select(*self._columns).where(*self._conditions.where, *bounds)
         return query.order_by(_position.desc() if descending else _position)
 
     def _numbered_statement(self) -> Select[Any]:
-        query = sa.select(*EVENT_COLUMNS).where(*self._conditions.where)
+        query = sa.select(*self._columns).where(*self._conditions.where)
         return query.order_by(_position).limit(_parameter("limit")).offset(_parameter("skip"))
 
     def _newest_statement(self) -> Select[Any]:
         """Selects the newest matches, newest first, from the start of the window."""
-        query = sa.select(*EVENT_COLUMNS).where(*self._conditions.where, _position >= self._start_expression())
+        query = sa.select(*self._columns).where(*self._conditions.where, _position >= self._start_expression())
         return query.order_by(_position.desc()).limit(_parameter("limit"))
 
     def _place_statement(self) -> Select[Any]:

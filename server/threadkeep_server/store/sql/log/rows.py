@@ -47,9 +47,18 @@ def usage_of(row: Row[Any]) -> Usage:
 
 
 def event_row(
-    codec: StoredCodec, tenant: str, draft: EventDraft, session: int, seq: int, now: int, position: int
+    codec: StoredCodec,
+    tenant: str,
+    draft: EventDraft,
+    session: int,
+    seq: int,
+    now: int,
+    position: int,
+    version: int,
+    counters: str | None = None,
 ) -> dict[str, Any]:
-    """Returns the parameters of the statement that stores an event."""
+    """Returns the parameters of the statement that stores an event. `version`: the log version with it; `counters`: see
+    schema.history."""
     return {
         "session": session,
         "seq": seq,
@@ -68,6 +77,8 @@ def event_row(
         "body": codec.event(tenant, draft, seq, now),
         "content_bytes": draft.content_bytes,
         "tools": int(draft.tools),
+        "added_version": version,
+        "counters": counters,
     }
 
 

@@ -22,20 +22,23 @@ from ..engine.statements import ROWS_AT_ONCE, Record, Statements
 from ..scan_budget import UNLIMITED, ScanBudget, affordable
 from ..schema.tables import INSERTED, event_text, events
 from .conditions import Conditions, text_conditions
-from .slices.archivings import is_archived
+from .slices.archivings import is_archived, was_active
 
 # Larger bodies are read one by one once they are needed, so that a page of them is never in memory.
 SMALL_BODY = 32_768
 
 _e = events.c
-# As few as a page needs: each adds a tenth to the time of the row.
-EVENT_COLUMNS: list[ColumnElement[Any]] = [
-    _e.seq,
-    _e.position,
-    is_archived().label("archived"),
-    _e.size,
-    sa.case((_e.size <= sa.literal_column(str(SMALL_BODY)), _e.body)).label("body"),
-]
+
+
+def _columns(archived: ColumnElement[bool]) -> list[ColumnElement[Any]]:
+    """As few as a page needs: each adds a tenth to the time of the row."""
+    body = sa.case((_e.size <= sa.literal_column(str(SMALL_BODY)), _e.body))
+    return [_e.seq, _e.position, archived.label("archived"), _e.size, body.label("body")]
+
+
+EVENT_COLUMNS = _columns(is_archived())
+EVENT_COLUMNS_THEN = _columns(sa.not_(was_active()))
+"""Of events as of a moment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ....domain.model import SessionRef
 from ...contract.compaction import PolicyScope
 from ..engine.base import Dialect, Engine
 from ..engine.statements import Record, Statements
+from ..schema.history import window_changes
 from ..schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, policies, session_labels, sessions
 from . import change_details
 from .append_statements import insert_of
@@ -84,8 +85,9 @@ class SessionDeletions:
         # Before the sessions: row-level security hides changes of sessions that do not exist.
         self._write(connection, _forget_details, [{"keys": self._engine.sql.listed(keys)}])
         self._remove_events(connection, rows)
-        for column in (archivings.c.session, session_labels.c.session, compactions.c.session, leases.c.session, sessions.c.id):
-            self._delete(connection, keys, column)
+        for table in (archivings, session_labels, compactions, window_changes, leases):
+            self._delete(connection, keys, table.c.session)
+        self._delete(connection, keys, sessions.c.id)
         named = [{f"of_{name}": value for name, value in _name(row).items()} for row in rows]
         self._write(connection, _forget_policy, [each | {"now": now} for each in named])
         self._write(connection, _insert_change, [_change(row, now, expired) | spans.get(row.id, {}) for row in rows])

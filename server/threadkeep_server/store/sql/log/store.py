@@ -11,6 +11,7 @@ from ....domain.context import ContextSpec
 from ....domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
 from ....domain.sweeping import SweepFacts
 from ...contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery
+from ...contract.history import AsOf
 from ...contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery
 from ...notifier import CommitNotifier
 from ..engine.base import Capability, SessionName
@@ -195,6 +196,8 @@ class SqlEvents:
         unit = partial(list_queries.list_events, tenant=tenant, ref=ref, query=query, limits=self._limits)
         return await self._units.of(tenant).scan(unit, snapshot=streams, short=short)
 
-    async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
-        unit = partial(context_queries.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes)
+    async def get_context(
+        self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int, as_of: AsOf | None = None
+    ) -> ContextPage:
+        unit = partial(context_queries.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes, as_of=as_of)
         return await self._units.of(tenant).scan(unit, short=spec.last_n is not None and spec.last_n <= FEW_ROWS)

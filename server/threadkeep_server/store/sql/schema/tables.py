@@ -30,9 +30,9 @@ from ....domain.model import POSITION_STEP
 from .minutes import minute_of
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 11
-# 8: older code returns archived events that wait to be marked as active, or knows only some of them.
-OLDEST_CODE_THAT_CAN_RUN = 8
+SCHEMA_VERSION = 12
+# 12: older code does not record when events were added and archived.
+OLDEST_CODE_THAT_CAN_RUN = 12
 
 # The names of the fields of Counters and Usage, in columns.
 COUNTED = ("events", "turns", "bytes", "tokens")
@@ -120,6 +120,9 @@ events = Table(
     Column("content_bytes", BigInteger, nullable=False, server_default=text("-1")),
     # domain.model.Tools.
     Column("tools", SmallInteger, nullable=False, server_default=text("4")),
+    # These three: see history.
+    *(Column(f"{what}_version", BigInteger, nullable=False, server_default=text("0")) for what in ("added", "archived")),
+    Column("counters", Text),
     UniqueConstraint("session", "position", name="events_position"),
     UniqueConstraint("session", "event_id", name="events_event_id"),
     Index("events_turn_start", "session", "position", sqlite_where=text("turn_start"), postgresql_where=text("turn_start")),

@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/event_service.proto.
  */
 export const file_threadkeep_v1_event_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEiugEKD0NyZWF0ZUlmTWlzc2luZxIlCgZleHBpcnkYASABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIVCg1tZXRhZGF0YV9qc29uGAIgASgJEjoKBmxhYmVscxgDIAMoCzIqLnRocmVhZGtlZXAudjEuQ3JlYXRlSWZNaXNzaW5nLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEipwIKE0FwcGVuZEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIrCgZldmVudHMYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIeChRleHBlY3RlZF9sb2dfdmVyc2lvbhgDIAEoA0gAEiAKFmV4cGVjdGVkX2xhc3RfZXZlbnRfaWQYBCABKAlIABIqCglpZl9leGlzdHMYBSABKA4yFy50aHJlYWRrZWVwLnYxLklmRXhpc3RzEjkKEWNyZWF0ZV9pZl9taXNzaW5nGAYgASgLMh4udGhyZWFka2VlcC52MS5DcmVhdGVJZk1pc3NpbmdCDgoMcHJlY29uZGl0aW9uIkAKDUFwcGVuZGVkRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSCwoDc2VxGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIrMBChRBcHBlbmRFdmVudHNSZXNwb25zZRIsCgZldmVudHMYASADKAsyHC50aHJlYWRrZWVwLnYxLkFwcGVuZGVkRXZlbnQSEwoLbG9nX3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSFwoPc2Vzc2lvbl9jcmVhdGVkGAQgASgIEi0KBndpbmRvdxgFIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMiSQoTQXBwZW5kU3RyZWFtUmVxdWVzdBIyCgZhcHBlbmQYASABKAsyIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QiqQEKC0FwcGVuZEVycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSOgoIbWV0YWRhdGEYBCADKAsyKC50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9yLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBChJBcHBlbmRTdHJlYW1SZXN1bHQSDQoFaW5kZXgYASABKAMSNwoIYXBwZW5kZWQYAiABKAsyIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlSAASKwoFZXJyb3IYAyABKAsyGi50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9ySABCCQoHb3V0Y29tZSJKChRBcHBlbmRTdHJlYW1SZXNwb25zZRIyCgdyZXN1bHRzGAEgAygLMiEudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXN1bHQiTwoPR2V0RXZlbnRSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoIZXZlbnRfaWQYAiABKAkiPgoQR2V0RXZlbnRSZXNwb25zZRIqCgVldmVudBgBIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IrsBChFMaXN0RXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBmZpbHRlchgCIAEoCzIaLnRocmVhZGtlZXAudjEuRXZlbnRGaWx0ZXISJwoFb3JkZXIYAyABKA4yGC50aHJlYWRrZWVwLnYxLlNvcnRPcmRlchIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSKBAQoSTGlzdEV2ZW50c1Jlc3BvbnNlEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRITCgtsb2dfdmVyc2lvbhgDIAEoAxIQCghsYXN0X3NlcRgEIAEoAyJpChFHZXRDb250ZXh0UmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEigKBHNwZWMYAiABKAsyGi50aHJlYWRrZWVwLnYxLkNvbnRleHRTcGVjItUCChJHZXRDb250ZXh0UmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJdHJ1bmNhdGVkGAIgASgIEhEKCWZpcnN0X3NlcRgDIAEoAxIQCghsYXN0X3NlcRgEIAEoAxITCgtvdmVyX2J1ZGdldBgFIAEoCBIuCgdjb250ZXh0GAYgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxItCgZ3aW5kb3cYByABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEhMKC2xvZ192ZXJzaW9uGAggASgDEhYKDndpbmRvd192ZXJzaW9uGAkgASgDEhgKEHNlc3Npb25fbGFzdF9zZXEYCiABKAMSHwoXY29tcGFjdGFibGVfdGhyb3VnaF9zZXEYCyABKAMqUQoISWZFeGlzdHMSGQoVSUZfRVhJU1RTX1VOU1BFQ0lGSUVEEAASFAoQSUZfRVhJU1RTX1JFUExBWRABEhQKEElGX0VYSVNUU19JR05PUkUQAipcCglTb3J0T3JkZXISGgoWU09SVF9PUkRFUl9VTlNQRUNJRklFRBAAEhgKFFNPUlRfT1JERVJfQVNDRU5ESU5HEAESGQoVU09SVF9PUkRFUl9ERVNDRU5ESU5HEAIy5AMKDEV2ZW50U2VydmljZRJgCgxBcHBlbmRFdmVudHMSIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlIgeQAgKIthgDEmQKDEFwcGVuZFN0cmVhbRIiLnRocmVhZGtlZXAudjEuQXBwZW5kU3RyZWFtUmVxdWVzdBojLnRocmVhZGtlZXAudjEuQXBwZW5kU3RyZWFtUmVzcG9uc2UiB5ACAIi2GAMoATABElQKCEdldEV2ZW50Eh4udGhyZWFka2VlcC52MS5HZXRFdmVudFJlcXVlc3QaHy50aHJlYWRrZWVwLnYxLkdldEV2ZW50UmVzcG9uc2UiB5ACAYi2GAISWgoKTGlzdEV2ZW50cxIgLnRocmVhZGtlZXAudjEuTGlzdEV2ZW50c1JlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkxpc3RFdmVudHNSZXNwb25zZSIHkAIBiLYYAhJaCgpHZXRDb250ZXh0EiAudGhyZWFka2VlcC52MS5HZXRDb250ZXh0UmVxdWVzdBohLnRocmVhZGtlZXAudjEuR2V0Q29udGV4dFJlc3BvbnNlIgeQAgGIthgCQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_threadkeep_v1_access, file_threadkeep_v1_context, file_threadkeep_v1_event, file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_session_service]);
+  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEiugEKD0NyZWF0ZUlmTWlzc2luZxIlCgZleHBpcnkYASABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIVCg1tZXRhZGF0YV9qc29uGAIgASgJEjoKBmxhYmVscxgDIAMoCzIqLnRocmVhZGtlZXAudjEuQ3JlYXRlSWZNaXNzaW5nLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEipwIKE0FwcGVuZEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIrCgZldmVudHMYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIeChRleHBlY3RlZF9sb2dfdmVyc2lvbhgDIAEoA0gAEiAKFmV4cGVjdGVkX2xhc3RfZXZlbnRfaWQYBCABKAlIABIqCglpZl9leGlzdHMYBSABKA4yFy50aHJlYWRrZWVwLnYxLklmRXhpc3RzEjkKEWNyZWF0ZV9pZl9taXNzaW5nGAYgASgLMh4udGhyZWFka2VlcC52MS5DcmVhdGVJZk1pc3NpbmdCDgoMcHJlY29uZGl0aW9uIkAKDUFwcGVuZGVkRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSCwoDc2VxGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIrMBChRBcHBlbmRFdmVudHNSZXNwb25zZRIsCgZldmVudHMYASADKAsyHC50aHJlYWRrZWVwLnYxLkFwcGVuZGVkRXZlbnQSEwoLbG9nX3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSFwoPc2Vzc2lvbl9jcmVhdGVkGAQgASgIEi0KBndpbmRvdxgFIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMiSQoTQXBwZW5kU3RyZWFtUmVxdWVzdBIyCgZhcHBlbmQYASABKAsyIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QiqQEKC0FwcGVuZEVycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSOgoIbWV0YWRhdGEYBCADKAsyKC50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9yLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBChJBcHBlbmRTdHJlYW1SZXN1bHQSDQoFaW5kZXgYASABKAMSNwoIYXBwZW5kZWQYAiABKAsyIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlSAASKwoFZXJyb3IYAyABKAsyGi50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9ySABCCQoHb3V0Y29tZSJKChRBcHBlbmRTdHJlYW1SZXNwb25zZRIyCgdyZXN1bHRzGAEgAygLMiEudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXN1bHQiTwoPR2V0RXZlbnRSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoIZXZlbnRfaWQYAiABKAkiPgoQR2V0RXZlbnRSZXNwb25zZRIqCgVldmVudBgBIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IvYBChFMaXN0RXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBmZpbHRlchgCIAEoCzIaLnRocmVhZGtlZXAudjEuRXZlbnRGaWx0ZXISJwoFb3JkZXIYAyABKA4yGC50aHJlYWRrZWVwLnYxLlNvcnRPcmRlchIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIoEBChJMaXN0RXZlbnRzUmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhMKC2xvZ192ZXJzaW9uGAMgASgDEhAKCGxhc3Rfc2VxGAQgASgDIqQBChFHZXRDb250ZXh0UmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEigKBHNwZWMYAiABKAsyGi50aHJlYWRrZWVwLnYxLkNvbnRleHRTcGVjEhMKCWFzX29mX3NlcRgKIAEoA0gAEhsKEWFzX29mX2xvZ192ZXJzaW9uGAsgASgDSABCBwoFYXNfb2Yi6AIKEkdldENvbnRleHRSZXNwb25zZRIrCgZldmVudHMYASADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIRCgl0cnVuY2F0ZWQYAiABKAgSEQoJZmlyc3Rfc2VxGAMgASgDEhAKCGxhc3Rfc2VxGAQgASgDEhMKC292ZXJfYnVkZ2V0GAUgASgIEi4KB2NvbnRleHQYBiABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEi0KBndpbmRvdxgHIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSEwoLbG9nX3ZlcnNpb24YCCABKAMSFgoOd2luZG93X3ZlcnNpb24YCSABKAMSGAoQc2Vzc2lvbl9sYXN0X3NlcRgKIAEoAxIfChdjb21wYWN0YWJsZV90aHJvdWdoX3NlcRgLIAEoAxIRCgltYXhfYnl0ZXMYDiABKAMqUQoISWZFeGlzdHMSGQoVSUZfRVhJU1RTX1VOU1BFQ0lGSUVEEAASFAoQSUZfRVhJU1RTX1JFUExBWRABEhQKEElGX0VYSVNUU19JR05PUkUQAipcCglTb3J0T3JkZXISGgoWU09SVF9PUkRFUl9VTlNQRUNJRklFRBAAEhgKFFNPUlRfT1JERVJfQVNDRU5ESU5HEAESGQoVU09SVF9PUkRFUl9ERVNDRU5ESU5HEAIy5AMKDEV2ZW50U2VydmljZRJgCgxBcHBlbmRFdmVudHMSIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlIgeQAgKIthgDEmQKDEFwcGVuZFN0cmVhbRIiLnRocmVhZGtlZXAudjEuQXBwZW5kU3RyZWFtUmVxdWVzdBojLnRocmVhZGtlZXAudjEuQXBwZW5kU3RyZWFtUmVzcG9uc2UiB5ACAIi2GAMoATABElQKCEdldEV2ZW50Eh4udGhyZWFka2VlcC52MS5HZXRFdmVudFJlcXVlc3QaHy50aHJlYWRrZWVwLnYxLkdldEV2ZW50UmVzcG9uc2UiB5ACAYi2GAISWgoKTGlzdEV2ZW50cxIgLnRocmVhZGtlZXAudjEuTGlzdEV2ZW50c1JlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkxpc3RFdmVudHNSZXNwb25zZSIHkAIBiLYYAhJaCgpHZXRDb250ZXh0EiAudGhyZWFka2VlcC52MS5HZXRDb250ZXh0UmVxdWVzdBohLnRocmVhZGtlZXAudjEuR2V0Q29udGV4dFJlc3BvbnNlIgeQAgGIthgCQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_threadkeep_v1_access, file_threadkeep_v1_context, file_threadkeep_v1_event, file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_session_service]);
 
 /**
  * Properties of the session that an append creates if it does not exist.
@@ -429,6 +429,31 @@ export type ListEventsRequest = Message<"threadkeep.v1.ListEventsRequest"> & {
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * The moment to read as of. Absent means now. The answer is the one that ListEvents gave then: with the events that were in
+   * the log, and with those active that were. It never changes, so it may be cached. Errors: INVALID_FIELD for a
+   * moment in the future, also of an unknown session; HISTORY_UNKNOWN.
+   *
+   * @generated from oneof threadkeep.v1.ListEventsRequest.as_of
+   */
+  asOf: {
+    /**
+     * Directly after the append or compaction that stored the event with this seq. At least 1.
+     *
+     * @generated from field: int64 as_of_seq = 10;
+     */
+    value: bigint;
+    case: "asOfSeq";
+  } | {
+    /**
+     * Directly after the change that gave the session this log version. 0 is the empty log.
+     *
+     * @generated from field: int64 as_of_log_version = 11;
+     */
+    value: bigint;
+    case: "asOfLogVersion";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -462,14 +487,14 @@ export type ListEventsResponse = Message<"threadkeep.v1.ListEventsResponse"> & {
   nextPageToken: string;
 
   /**
-   * Log version of the session at the time of the read; 0 for an unknown session.
+   * Log version of the session at the time of the read, or of then with as_of; 0 for an unknown session.
    *
    * @generated from field: int64 log_version = 3;
    */
   logVersion: bigint;
 
   /**
-   * Last seq of the session at the time of the read.
+   * Last seq of the session at the time of the read, or of then with as_of.
    *
    * @generated from field: int64 last_seq = 4;
    */
@@ -502,6 +527,31 @@ export type GetContextRequest = Message<"threadkeep.v1.GetContextRequest"> & {
    * @generated from field: threadkeep.v1.ContextSpec spec = 2;
    */
   spec?: ContextSpec | undefined;
+
+  /**
+   * The moment to read as of. Absent means now. The answer is the one that GetContext gave then: with the events that were in
+   * the log, and with those active that were. It never changes, so it may be cached. Errors: INVALID_FIELD for a
+   * moment in the future, also of an unknown session; HISTORY_UNKNOWN.
+   *
+   * @generated from oneof threadkeep.v1.GetContextRequest.as_of
+   */
+  asOf: {
+    /**
+     * Directly after the append or compaction that stored the event with this seq. At least 1.
+     *
+     * @generated from field: int64 as_of_seq = 10;
+     */
+    value: bigint;
+    case: "asOfSeq";
+  } | {
+    /**
+     * Directly after the change that gave the session this log version. 0 is the empty log.
+     *
+     * @generated from field: int64 as_of_log_version = 11;
+     */
+    value: bigint;
+    case: "asOfLogVersion";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -512,7 +562,7 @@ export const GetContextRequestSchema: GenMessage<GetContextRequest> = /*@__PURE_
   messageDesc(file_threadkeep_v1_event_service, 12);
 
 /**
- * Response of GetContext.
+ * Response of GetContext. With as_of, the counters, the versions and session_last_seq are those of then.
  *
  * @generated from message threadkeep.v1.GetContextResponse
  */
@@ -597,6 +647,15 @@ export type GetContextResponse = Message<"threadkeep.v1.GetContextResponse"> & {
    * @generated from field: int64 compactable_through_seq = 11;
    */
   compactableThroughSeq: bigint;
+
+  /**
+   * Content bytes that limited this context: max_bytes of the spec, or else the session's context_bytes, or else the
+   * server's. The last two may change later and have no history: to repeat this context with as_of, set max_bytes of the
+   * spec to this. 0 for an unknown session or a mode that does not read.
+   *
+   * @generated from field: int64 max_bytes = 14;
+   */
+  maxBytes: bigint;
 };
 
 /**
@@ -718,7 +777,7 @@ export const EventService: GenService<{
   },
   /**
    * Lists the events that match a filter, in window order. An unknown session returns an empty list.
-   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
    *
    * @generated from rpc threadkeep.v1.EventService.ListEvents
    */
@@ -731,7 +790,7 @@ export const EventService: GenService<{
    * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
    * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
    * returns an empty context.
-   * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+   * Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
    *
    * @generated from rpc threadkeep.v1.EventService.GetContext
    */

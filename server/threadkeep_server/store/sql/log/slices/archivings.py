@@ -2,7 +2,7 @@
 
 A row of `archivings` archives two kinds of events of a session: those up to a position, except for the leading ones; and those
 of a listing, which was written in slices before. While the row exists, their marks may be missing, nobody compacts the session,
-and nothing is inserted before the position.
+and nothing is inserted before the position. `version`: the log version that archives them; 0: before those that are known.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ archivings = Table(
     Column("session", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
     Column("through", BigInteger, nullable=False),
     Column("listing", BigInteger),
+    Column("version", BigInteger, nullable=False, server_default=sa.text("0")),
 )
 
 # The row ids of events that no prefix covers. A listing without a row of `archivings` archives nothing.
@@ -56,6 +57,20 @@ def is_active() -> ColumnElement[bool]:
     return sa.literal_column(f"NOT events.archived AND NOT {_UNMARKED}", Boolean)
 
 
+def was_active() -> ColumnElement[bool]:
+    """Whether an event that there was at the log version `then`, a parameter, was active directly after it."""
+    then = sa.bindparam("then", type_=BigInteger)
+    mine = (archivings.c.session == _e.session, archivings.c.version <= then)
+    through = sa.select(archivings.c.through).where(*mine).correlate(events).scalar_subquery()
+    listing = sa.exists().select_from(archivings.join(listed, listed.c.listing == archivings.c.listing))
+    no_lead = sa.literal_column(f"NOT ({LEAD})", Boolean)
+    below = sa.and_(no_lead, _e.position <= sa.func.coalesce(through, sa.literal_column("0")))
+    unmarked = sa.or_(below, listing.where(*mine, listed.c.event == _e.id).correlate(events))
+    some = sa.literal_column("EXISTS (SELECT 1 FROM archivings)", Boolean)
+    active = sa.and_(sa.literal_column("NOT events.archived", Boolean), sa.not_(sa.case((some, unmarked), else_=sa.false())))
+    return sa.or_(active, _e.archived_version > then)
+
+
 def archived_through(session: ColumnElement[int]) -> ColumnElement[int]:
     """Returns the position of the last event that is archived by a row of the session; 0 without one. A scalar."""
     through = sa.select(archivings.c.through).where(archivings.c.session == session).scalar_subquery()
@@ -73,39 +88,44 @@ def window_of(session: int) -> Sequence[ColumnElement[bool]]:
     return [_e.session == session, sa.literal_column("NOT archived", Boolean), beyond, is_unlisted()]
 
 
-def archive(connection: Connection, session: int, through: int, listing: int | None) -> None:
+def archive_later(connection: Connection, session: int, through: int, listing: int | None, version: int) -> None:
     """Archives the events up to the position `through`, which may be 0, and those of the listing."""
-    connection.execute(archivings.insert(), {"session": session, "through": through, "listing": listing})
+    row = {"session": session, "through": through, "listing": listing, "version": version}
+    connection.execute(archivings.insert(), row)
+
+
+def archive(connection: Connection, which: ColumnElement[bool], version: int) -> int:
+    """Marks active events as archived by the change with this log version. Returns how many. Every mark is made here."""
+    return connection.execute(events.update().where(which).values(archived=True, archived_version=version)).rowcount
 
 
 def mark_slice(connection: Connection, archiving: Row[Any]) -> bool:
     """Marks the next events of a session. Returns whether more may be left."""
-    if archiving.listing is not None and _mark_listed(connection, archiving.listing):
+    if archiving.listing is not None and _mark_listed(connection, archiving.listing, archiving.version):
         return True
-    return _mark(connection, archiving.session, archiving.through, ARCHIVED_AT_ONCE) == ARCHIVED_AT_ONCE
+    return _mark(connection, archiving, ARCHIVED_AT_ONCE) == ARCHIVED_AT_ONCE
 
 
 def mark_all(connection: Connection, session: int) -> None:
     """Marks what waits in a session."""
-    ended = archivings.delete().where(archivings.c.session == session).returning(archivings.c.through, archivings.c.listing)
+    ended = archivings.delete().where(archivings.c.session == session).returning(*archivings.c)
     row = connection.execute(ended).one_or_none()
     if row is None:
         return
-    while row.listing is not None and _mark_listed(connection, row.listing):
+    while row.listing is not None and _mark_listed(connection, row.listing, row.version):
         pass
-    _mark(connection, session, row.through, None)
+    _mark(connection, row, None)
 
 
-def _mark(connection: Connection, session: int, through: int, most: int | None) -> int:
-    unmarked = (_e.session == session, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})"), _e.position <= through)
-    some = sa.select(_e.id).where(*unmarked).limit(most)
-    return connection.execute(events.update().where(_e.id.in_(some)).values(archived=True)).rowcount
+def _mark(connection: Connection, archiving: Row[Any], most: int | None) -> int:
+    mine = (_e.session == archiving.session, _e.position <= archiving.through)
+    some = sa.select(_e.id).where(*mine, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})")).limit(most)
+    return archive(connection, _e.id.in_(some), archiving.version)
 
 
-def _mark_listed(connection: Connection, listing: int) -> bool:
+def _mark_listed(connection: Connection, listing: int, version: int) -> bool:
     """Marks the next events of a listing and removes them from it. Returns whether there were any."""
-    some = _next(listing)
-    connection.execute(events.update().where(_e.id.in_(some)).values(archived=True))
+    archive(connection, _e.id.in_(_next(listing)), version)
     return _remove(connection, listing)
 
 

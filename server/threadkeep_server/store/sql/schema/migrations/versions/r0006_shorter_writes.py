@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import sqlalchemy as sa
 from alembic import op
@@ -48,12 +48,12 @@ def _arrays(prefix: str, names: Iterable[str]) -> str:
     return ", ".join(f"{prefix}_{name}" for name in names)
 
 
-def _parameters() -> str:
+def _parameters(event: Mapping[str, str]) -> str:
     typed = {"locks": _BIGINT, "new_session": _BIGINT, "new_event_id": _TEXT}
     typed |= dict.fromkeys(("old_window_version", "old_log_version"), _BIGINT)
     typed |= {f"h_{name}": _BIGINT for name in ("id", *_HEAD)}
     typed |= {f"u_{name}": _BIGINT for name in ("id", *_USAGE)}
-    typed |= {f"e_{name}": kind for name, kind in _EVENT.items()}
+    typed |= {f"e_{name}": kind for name, kind in event.items()}
     typed |= {f"c_{name}": kind for name, kind in _CHANGE.items()}
     return ", ".join(f"{name} {kind}[]" for name, kind in typed.items())
 
@@ -65,10 +65,14 @@ def _insert(table: str, prefix: str, names: Iterable[str]) -> str:
     return f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {rows} ORDER BY place"  # noqa: S608 - constants
 
 
-# Its statements see what committed before the locks were acquired, because each has a snapshot of its own. The settings make
-# every plan look rows up by the indexes: the planner cannot know how long the arrays are.
-_FUNCTION = f"""
-CREATE FUNCTION threadkeep_append({_parameters()}) RETURNS boolean
+def function(added: Mapping[str, str]) -> str:
+    """Returns the statement that creates the function. `added`: columns that events got later, with their types.
+
+    Its statements see what committed before the locks were acquired, because each has a snapshot of its own. The settings make
+    every plan look rows up by the indexes: the planner cannot know how long the arrays are."""
+    event = {**_EVENT, **added}
+    return f"""
+CREATE FUNCTION threadkeep_append({_parameters(event)}) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
 AS $function$
@@ -88,7 +92,7 @@ BEGIN
     ) THEN
         RETURN false;
     END IF;
-    {_insert("events", "e", _EVENT)};
+    {_insert("events", "e", event)};
     UPDATE sessions AS s
     SET {", ".join(f"{name} = new.{name}" for name in _HEAD if name != "update_time")},
         update_time = greatest(s.update_time, new.update_time)
@@ -108,4 +112,4 @@ END $function$
 def upgrade() -> None:
     op.create_table("removals", sa.Column("session", sa.BigInteger(), primary_key=True, autoincrement=False))
     if op.get_bind().dialect.name == "postgresql":
-        op.execute(_FUNCTION)
+        op.execute(function({}))

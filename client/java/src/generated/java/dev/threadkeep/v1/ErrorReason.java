@@ -333,6 +333,16 @@ public enum ErrorReason
    * <code>ERROR_REASON_SEARCH_DISABLED = 33;</code>
    */
   ERROR_REASON_SEARCH_DISABLED(33),
+  /**
+   * <pre>
+   * A read as of a moment for which the server does not know which events were active, because an older server wrote
+   * them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
+   * {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_HISTORY_UNKNOWN = 38;</code>
+   */
+  ERROR_REASON_HISTORY_UNKNOWN(38),
   UNRECOGNIZED(-1),
   ;
 
@@ -662,6 +672,16 @@ public enum ErrorReason
    * <code>ERROR_REASON_SEARCH_DISABLED = 33;</code>
    */
   public static final int ERROR_REASON_SEARCH_DISABLED_VALUE = 33;
+  /**
+   * <pre>
+   * A read as of a moment for which the server does not know which events were active, because an older server wrote
+   * them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
+   * {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_HISTORY_UNKNOWN = 38;</code>
+   */
+  public static final int ERROR_REASON_HISTORY_UNKNOWN_VALUE = 38;
 
 
   public final int getNumber() {
@@ -722,6 +742,7 @@ public enum ErrorReason
       case 31: return ERROR_REASON_EMBEDDER_FAILED;
       case 32: return ERROR_REASON_ENCRYPTION_KEY_DESTROYED;
       case 33: return ERROR_REASON_SEARCH_DISABLED;
+      case 38: return ERROR_REASON_HISTORY_UNKNOWN;
       default: return null;
     }
   }

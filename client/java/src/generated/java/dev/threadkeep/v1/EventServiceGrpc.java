@@ -279,7 +279,7 @@ public final class EventServiceGrpc {
     /**
      * <pre>
      * Lists the events that match a filter, in window order. An unknown session returns an empty list.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     default void listEvents(dev.threadkeep.v1.ListEventsRequest request,
@@ -292,7 +292,7 @@ public final class EventServiceGrpc {
      * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
      * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
      * returns an empty context.
-     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     default void getContext(dev.threadkeep.v1.GetContextRequest request,
@@ -376,7 +376,7 @@ public final class EventServiceGrpc {
     /**
      * <pre>
      * Lists the events that match a filter, in window order. An unknown session returns an empty list.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     public void listEvents(dev.threadkeep.v1.ListEventsRequest request,
@@ -390,7 +390,7 @@ public final class EventServiceGrpc {
      * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
      * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
      * returns an empty context.
-     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     public void getContext(dev.threadkeep.v1.GetContextRequest request,
@@ -460,7 +460,7 @@ public final class EventServiceGrpc {
     /**
      * <pre>
      * Lists the events that match a filter, in window order. An unknown session returns an empty list.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     public dev.threadkeep.v1.ListEventsResponse listEvents(dev.threadkeep.v1.ListEventsRequest request) throws io.grpc.StatusException {
@@ -473,7 +473,7 @@ public final class EventServiceGrpc {
      * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
      * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
      * returns an empty context.
-     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     public dev.threadkeep.v1.GetContextResponse getContext(dev.threadkeep.v1.GetContextRequest request) throws io.grpc.StatusException {
@@ -528,7 +528,7 @@ public final class EventServiceGrpc {
     /**
      * <pre>
      * Lists the events that match a filter, in window order. An unknown session returns an empty list.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     public dev.threadkeep.v1.ListEventsResponse listEvents(dev.threadkeep.v1.ListEventsRequest request) {
@@ -541,7 +541,7 @@ public final class EventServiceGrpc {
      * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
      * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
      * returns an empty context.
-     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     public dev.threadkeep.v1.GetContextResponse getContext(dev.threadkeep.v1.GetContextRequest request) {
@@ -598,7 +598,7 @@ public final class EventServiceGrpc {
     /**
      * <pre>
      * Lists the events that match a filter, in window order. An unknown session returns an empty list.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListEventsResponse> listEvents(
@@ -612,7 +612,7 @@ public final class EventServiceGrpc {
      * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
      * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
      * returns an empty context.
-     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.GetContextResponse> getContext(

@@ -162,51 +162,56 @@ public final class EventServiceOuterClass {
       "\001(\0132\031.threadkeep.v1.SessionRefR\007session\022" +
       "\031\n\010event_id\030\002 \001(\tR\007eventId\"E\n\020GetEventRe" +
       "sponse\0221\n\005event\030\001 \001(\0132\033.threadkeep.v1.Se" +
-      "ssionEventR\005event\"\350\001\n\021ListEventsRequest\022" +
+      "ssionEventR\005event\"\274\002\n\021ListEventsRequest\022" +
       "3\n\007session\030\001 \001(\0132\031.threadkeep.v1.Session" +
       "RefR\007session\0222\n\006filter\030\002 \001(\0132\032.threadkee" +
       "p.v1.EventFilterR\006filter\022.\n\005order\030\003 \001(\0162" +
       "\030.threadkeep.v1.SortOrderR\005order\022\033\n\tpage" +
       "_size\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(" +
-      "\tR\tpageToken\"\255\001\n\022ListEventsResponse\0223\n\006e" +
-      "vents\030\001 \003(\0132\033.threadkeep.v1.SessionEvent" +
-      "R\006events\022&\n\017next_page_token\030\002 \001(\tR\rnextP" +
-      "ageToken\022\037\n\013log_version\030\003 \001(\003R\nlogVersio" +
-      "n\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\"x\n\021GetConte" +
-      "xtRequest\0223\n\007session\030\001 \001(\0132\031.threadkeep." +
-      "v1.SessionRefR\007session\022.\n\004spec\030\002 \001(\0132\032.t" +
-      "hreadkeep.v1.ContextSpecR\004spec\"\332\003\n\022GetCo" +
-      "ntextResponse\0223\n\006events\030\001 \003(\0132\033.threadke" +
-      "ep.v1.SessionEventR\006events\022\034\n\ttruncated\030" +
-      "\002 \001(\010R\ttruncated\022\033\n\tfirst_seq\030\003 \001(\003R\010fir" +
-      "stSeq\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\022\037\n\013over" +
-      "_budget\030\005 \001(\010R\noverBudget\0227\n\007context\030\006 \001" +
-      "(\0132\035.threadkeep.v1.WindowCountersR\007conte" +
-      "xt\0225\n\006window\030\007 \001(\0132\035.threadkeep.v1.Windo" +
-      "wCountersR\006window\022\037\n\013log_version\030\010 \001(\003R\n" +
-      "logVersion\022%\n\016window_version\030\t \001(\003R\rwind" +
-      "owVersion\022(\n\020session_last_seq\030\n \001(\003R\016ses" +
-      "sionLastSeq\0226\n\027compactable_through_seq\030\013" +
-      " \001(\003R\025compactableThroughSeq*Q\n\010IfExists\022" +
-      "\031\n\025IF_EXISTS_UNSPECIFIED\020\000\022\024\n\020IF_EXISTS_" +
-      "REPLAY\020\001\022\024\n\020IF_EXISTS_IGNORE\020\002*\\\n\tSortOr" +
-      "der\022\032\n\026SORT_ORDER_UNSPECIFIED\020\000\022\030\n\024SORT_" +
-      "ORDER_ASCENDING\020\001\022\031\n\025SORT_ORDER_DESCENDI" +
-      "NG\020\0022\344\003\n\014EventService\022`\n\014AppendEvents\022\"." +
-      "threadkeep.v1.AppendEventsRequest\032#.thre" +
-      "adkeep.v1.AppendEventsResponse\"\007\220\002\002\210\266\030\003\022" +
-      "d\n\014AppendStream\022\".threadkeep.v1.AppendSt" +
-      "reamRequest\032#.threadkeep.v1.AppendStream" +
-      "Response\"\007\220\002\000\210\266\030\003(\0010\001\022T\n\010GetEvent\022\036.thre" +
-      "adkeep.v1.GetEventRequest\032\037.threadkeep.v" +
-      "1.GetEventResponse\"\007\220\002\001\210\266\030\002\022Z\n\nListEvent" +
-      "s\022 .threadkeep.v1.ListEventsRequest\032!.th" +
-      "readkeep.v1.ListEventsResponse\"\007\220\002\001\210\266\030\002\022" +
-      "Z\n\nGetContext\022 .threadkeep.v1.GetContext" +
-      "Request\032!.threadkeep.v1.GetContextRespon" +
-      "se\"\007\220\002\001\210\266\030\002BU\n\021dev.threadkeep.v1P\001Z>gith" +
-      "ub.com/threadkeep/threadkeep-go/threadke" +
-      "ep/v1;threadkeepv1b\006proto3"
+      "\tR\tpageToken\022\034\n\tas_of_seq\030\n \001(\003H\000R\007asOfS" +
+      "eq\022+\n\021as_of_log_version\030\013 \001(\003H\000R\016asOfLog" +
+      "VersionB\007\n\005as_of\"\255\001\n\022ListEventsResponse\022" +
+      "3\n\006events\030\001 \003(\0132\033.threadkeep.v1.SessionE" +
+      "ventR\006events\022&\n\017next_page_token\030\002 \001(\tR\rn" +
+      "extPageToken\022\037\n\013log_version\030\003 \001(\003R\nlogVe" +
+      "rsion\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\"\314\001\n\021Get" +
+      "ContextRequest\0223\n\007session\030\001 \001(\0132\031.thread" +
+      "keep.v1.SessionRefR\007session\022.\n\004spec\030\002 \001(" +
+      "\0132\032.threadkeep.v1.ContextSpecR\004spec\022\034\n\ta" +
+      "s_of_seq\030\n \001(\003H\000R\007asOfSeq\022+\n\021as_of_log_v" +
+      "ersion\030\013 \001(\003H\000R\016asOfLogVersionB\007\n\005as_of\"" +
+      "\367\003\n\022GetContextResponse\0223\n\006events\030\001 \003(\0132\033" +
+      ".threadkeep.v1.SessionEventR\006events\022\034\n\tt" +
+      "runcated\030\002 \001(\010R\ttruncated\022\033\n\tfirst_seq\030\003" +
+      " \001(\003R\010firstSeq\022\031\n\010last_seq\030\004 \001(\003R\007lastSe" +
+      "q\022\037\n\013over_budget\030\005 \001(\010R\noverBudget\0227\n\007co" +
+      "ntext\030\006 \001(\0132\035.threadkeep.v1.WindowCounte" +
+      "rsR\007context\0225\n\006window\030\007 \001(\0132\035.threadkeep" +
+      ".v1.WindowCountersR\006window\022\037\n\013log_versio" +
+      "n\030\010 \001(\003R\nlogVersion\022%\n\016window_version\030\t " +
+      "\001(\003R\rwindowVersion\022(\n\020session_last_seq\030\n" +
+      " \001(\003R\016sessionLastSeq\0226\n\027compactable_thro" +
+      "ugh_seq\030\013 \001(\003R\025compactableThroughSeq\022\033\n\t" +
+      "max_bytes\030\016 \001(\003R\010maxBytes*Q\n\010IfExists\022\031\n" +
+      "\025IF_EXISTS_UNSPECIFIED\020\000\022\024\n\020IF_EXISTS_RE" +
+      "PLAY\020\001\022\024\n\020IF_EXISTS_IGNORE\020\002*\\\n\tSortOrde" +
+      "r\022\032\n\026SORT_ORDER_UNSPECIFIED\020\000\022\030\n\024SORT_OR" +
+      "DER_ASCENDING\020\001\022\031\n\025SORT_ORDER_DESCENDING" +
+      "\020\0022\344\003\n\014EventService\022`\n\014AppendEvents\022\".th" +
+      "readkeep.v1.AppendEventsRequest\032#.thread" +
+      "keep.v1.AppendEventsResponse\"\007\220\002\002\210\266\030\003\022d\n" +
+      "\014AppendStream\022\".threadkeep.v1.AppendStre" +
+      "amRequest\032#.threadkeep.v1.AppendStreamRe" +
+      "sponse\"\007\220\002\000\210\266\030\003(\0010\001\022T\n\010GetEvent\022\036.thread" +
+      "keep.v1.GetEventRequest\032\037.threadkeep.v1." +
+      "GetEventResponse\"\007\220\002\001\210\266\030\002\022Z\n\nListEvents\022" +
+      " .threadkeep.v1.ListEventsRequest\032!.thre" +
+      "adkeep.v1.ListEventsResponse\"\007\220\002\001\210\266\030\002\022Z\n" +
+      "\nGetContext\022 .threadkeep.v1.GetContextRe" +
+      "quest\032!.threadkeep.v1.GetContextResponse" +
+      "\"\007\220\002\001\210\266\030\002BU\n\021dev.threadkeep.v1P\001Z>github" +
+      ".com/threadkeep/threadkeep-go/threadkeep" +
+      "/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -295,7 +300,7 @@ public final class EventServiceOuterClass {
     internal_static_threadkeep_v1_ListEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListEventsRequest_descriptor,
-        new java.lang.String[] { "Session", "Filter", "Order", "PageSize", "PageToken", });
+        new java.lang.String[] { "Session", "Filter", "Order", "PageSize", "PageToken", "AsOfSeq", "AsOfLogVersion", "AsOf", });
     internal_static_threadkeep_v1_ListEventsResponse_descriptor =
       getDescriptor().getMessageTypes().get(11);
     internal_static_threadkeep_v1_ListEventsResponse_fieldAccessorTable = new
@@ -307,13 +312,13 @@ public final class EventServiceOuterClass {
     internal_static_threadkeep_v1_GetContextRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetContextRequest_descriptor,
-        new java.lang.String[] { "Session", "Spec", });
+        new java.lang.String[] { "Session", "Spec", "AsOfSeq", "AsOfLogVersion", "AsOf", });
     internal_static_threadkeep_v1_GetContextResponse_descriptor =
       getDescriptor().getMessageTypes().get(13);
     internal_static_threadkeep_v1_GetContextResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetContextResponse_descriptor,
-        new java.lang.String[] { "Events", "Truncated", "FirstSeq", "LastSeq", "OverBudget", "Context", "Window", "LogVersion", "WindowVersion", "SessionLastSeq", "CompactableThroughSeq", });
+        new java.lang.String[] { "Events", "Truncated", "FirstSeq", "LastSeq", "OverBudget", "Context", "Window", "LogVersion", "WindowVersion", "SessionLastSeq", "CompactableThroughSeq", "MaxBytes", });
     descriptor.resolveAllFeaturesImmutable();
     dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.Context.getDescriptor();

@@ -48,6 +48,48 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
+  private int asOfCase_ = 0;
+  @SuppressWarnings("serial")
+  private java.lang.Object asOf_;
+  public enum AsOfCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    AS_OF_SEQ(10),
+    AS_OF_LOG_VERSION(11),
+    ASOF_NOT_SET(0);
+    private final int value;
+    private AsOfCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static AsOfCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static AsOfCase forNumber(int value) {
+      switch (value) {
+        case 10: return AS_OF_SEQ;
+        case 11: return AS_OF_LOG_VERSION;
+        case 0: return ASOF_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public AsOfCase
+  getAsOfCase() {
+    return AsOfCase.forNumber(
+        asOfCase_);
+  }
+
   public static final int SESSION_FIELD_NUMBER = 1;
   private dev.threadkeep.v1.SessionRef session_;
   /**
@@ -124,6 +166,64 @@ private static final long serialVersionUID = 0L;
     return spec_ == null ? dev.threadkeep.v1.ContextSpec.getDefaultInstance() : spec_;
   }
 
+  public static final int AS_OF_SEQ_FIELD_NUMBER = 10;
+  /**
+   * <pre>
+   * Directly after the append or compaction that stored the event with this seq. At least 1.
+   * </pre>
+   *
+   * <code>int64 as_of_seq = 10 [json_name = "asOfSeq"];</code>
+   * @return Whether the asOfSeq field is set.
+   */
+  @java.lang.Override
+  public boolean hasAsOfSeq() {
+    return asOfCase_ == 10;
+  }
+  /**
+   * <pre>
+   * Directly after the append or compaction that stored the event with this seq. At least 1.
+   * </pre>
+   *
+   * <code>int64 as_of_seq = 10 [json_name = "asOfSeq"];</code>
+   * @return The asOfSeq.
+   */
+  @java.lang.Override
+  public long getAsOfSeq() {
+    if (asOfCase_ == 10) {
+      return (java.lang.Long) asOf_;
+    }
+    return 0L;
+  }
+
+  public static final int AS_OF_LOG_VERSION_FIELD_NUMBER = 11;
+  /**
+   * <pre>
+   * Directly after the change that gave the session this log version. 0 is the empty log.
+   * </pre>
+   *
+   * <code>int64 as_of_log_version = 11 [json_name = "asOfLogVersion"];</code>
+   * @return Whether the asOfLogVersion field is set.
+   */
+  @java.lang.Override
+  public boolean hasAsOfLogVersion() {
+    return asOfCase_ == 11;
+  }
+  /**
+   * <pre>
+   * Directly after the change that gave the session this log version. 0 is the empty log.
+   * </pre>
+   *
+   * <code>int64 as_of_log_version = 11 [json_name = "asOfLogVersion"];</code>
+   * @return The asOfLogVersion.
+   */
+  @java.lang.Override
+  public long getAsOfLogVersion() {
+    if (asOfCase_ == 11) {
+      return (java.lang.Long) asOf_;
+    }
+    return 0L;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -144,6 +244,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(2, getSpec());
     }
+    if (asOfCase_ == 10) {
+      output.writeInt64(
+          10, (long)((java.lang.Long) asOf_));
+    }
+    if (asOfCase_ == 11) {
+      output.writeInt64(
+          11, (long)((java.lang.Long) asOf_));
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -160,6 +268,16 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(2, getSpec());
+    }
+    if (asOfCase_ == 10) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(
+            10, (long)((java.lang.Long) asOf_));
+    }
+    if (asOfCase_ == 11) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(
+            11, (long)((java.lang.Long) asOf_));
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -186,6 +304,19 @@ private static final long serialVersionUID = 0L;
       if (!getSpec()
           .equals(other.getSpec())) return false;
     }
+    if (!getAsOfCase().equals(other.getAsOfCase())) return false;
+    switch (asOfCase_) {
+      case 10:
+        if (getAsOfSeq()
+            != other.getAsOfSeq()) return false;
+        break;
+      case 11:
+        if (getAsOfLogVersion()
+            != other.getAsOfLogVersion()) return false;
+        break;
+      case 0:
+      default:
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -204,6 +335,20 @@ private static final long serialVersionUID = 0L;
     if (hasSpec()) {
       hash = (37 * hash) + SPEC_FIELD_NUMBER;
       hash = (53 * hash) + getSpec().hashCode();
+    }
+    switch (asOfCase_) {
+      case 10:
+        hash = (37 * hash) + AS_OF_SEQ_FIELD_NUMBER;
+        hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+            getAsOfSeq());
+        break;
+      case 11:
+        hash = (37 * hash) + AS_OF_LOG_VERSION_FIELD_NUMBER;
+        hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+            getAsOfLogVersion());
+        break;
+      case 0:
+      default:
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -357,6 +502,8 @@ private static final long serialVersionUID = 0L;
         specBuilder_.dispose();
         specBuilder_ = null;
       }
+      asOfCase_ = 0;
+      asOf_ = null;
       return this;
     }
 
@@ -384,6 +531,7 @@ private static final long serialVersionUID = 0L;
     public dev.threadkeep.v1.GetContextRequest buildPartial() {
       dev.threadkeep.v1.GetContextRequest result = new dev.threadkeep.v1.GetContextRequest(this);
       if (bitField0_ != 0) { buildPartial0(result); }
+      buildPartialOneofs(result);
       onBuilt();
       return result;
     }
@@ -406,6 +554,11 @@ private static final long serialVersionUID = 0L;
       result.bitField0_ |= to_bitField0_;
     }
 
+    private void buildPartialOneofs(dev.threadkeep.v1.GetContextRequest result) {
+      result.asOfCase_ = asOfCase_;
+      result.asOf_ = this.asOf_;
+    }
+
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
       if (other instanceof dev.threadkeep.v1.GetContextRequest) {
@@ -423,6 +576,19 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasSpec()) {
         mergeSpec(other.getSpec());
+      }
+      switch (other.getAsOfCase()) {
+        case AS_OF_SEQ: {
+          setAsOfSeq(other.getAsOfSeq());
+          break;
+        }
+        case AS_OF_LOG_VERSION: {
+          setAsOfLogVersion(other.getAsOfLogVersion());
+          break;
+        }
+        case ASOF_NOT_SET: {
+          break;
+        }
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -464,6 +630,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
+            case 80: {
+              asOf_ = input.readInt64();
+              asOfCase_ = 10;
+              break;
+            } // case 80
+            case 88: {
+              asOf_ = input.readInt64();
+              asOfCase_ = 11;
+              break;
+            } // case 88
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -479,6 +655,21 @@ private static final long serialVersionUID = 0L;
       } // finally
       return this;
     }
+    private int asOfCase_ = 0;
+    private java.lang.Object asOf_;
+    public AsOfCase
+        getAsOfCase() {
+      return AsOfCase.forNumber(
+          asOfCase_);
+    }
+
+    public Builder clearAsOf() {
+      asOfCase_ = 0;
+      asOf_ = null;
+      onChanged();
+      return this;
+    }
+
     private int bitField0_;
 
     private dev.threadkeep.v1.SessionRef session_;
@@ -793,6 +984,122 @@ private static final long serialVersionUID = 0L;
         spec_ = null;
       }
       return specBuilder_;
+    }
+
+    /**
+     * <pre>
+     * Directly after the append or compaction that stored the event with this seq. At least 1.
+     * </pre>
+     *
+     * <code>int64 as_of_seq = 10 [json_name = "asOfSeq"];</code>
+     * @return Whether the asOfSeq field is set.
+     */
+    public boolean hasAsOfSeq() {
+      return asOfCase_ == 10;
+    }
+    /**
+     * <pre>
+     * Directly after the append or compaction that stored the event with this seq. At least 1.
+     * </pre>
+     *
+     * <code>int64 as_of_seq = 10 [json_name = "asOfSeq"];</code>
+     * @return The asOfSeq.
+     */
+    public long getAsOfSeq() {
+      if (asOfCase_ == 10) {
+        return (java.lang.Long) asOf_;
+      }
+      return 0L;
+    }
+    /**
+     * <pre>
+     * Directly after the append or compaction that stored the event with this seq. At least 1.
+     * </pre>
+     *
+     * <code>int64 as_of_seq = 10 [json_name = "asOfSeq"];</code>
+     * @param value The asOfSeq to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAsOfSeq(long value) {
+
+      asOfCase_ = 10;
+      asOf_ = value;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Directly after the append or compaction that stored the event with this seq. At least 1.
+     * </pre>
+     *
+     * <code>int64 as_of_seq = 10 [json_name = "asOfSeq"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAsOfSeq() {
+      if (asOfCase_ == 10) {
+        asOfCase_ = 0;
+        asOf_ = null;
+        onChanged();
+      }
+      return this;
+    }
+
+    /**
+     * <pre>
+     * Directly after the change that gave the session this log version. 0 is the empty log.
+     * </pre>
+     *
+     * <code>int64 as_of_log_version = 11 [json_name = "asOfLogVersion"];</code>
+     * @return Whether the asOfLogVersion field is set.
+     */
+    public boolean hasAsOfLogVersion() {
+      return asOfCase_ == 11;
+    }
+    /**
+     * <pre>
+     * Directly after the change that gave the session this log version. 0 is the empty log.
+     * </pre>
+     *
+     * <code>int64 as_of_log_version = 11 [json_name = "asOfLogVersion"];</code>
+     * @return The asOfLogVersion.
+     */
+    public long getAsOfLogVersion() {
+      if (asOfCase_ == 11) {
+        return (java.lang.Long) asOf_;
+      }
+      return 0L;
+    }
+    /**
+     * <pre>
+     * Directly after the change that gave the session this log version. 0 is the empty log.
+     * </pre>
+     *
+     * <code>int64 as_of_log_version = 11 [json_name = "asOfLogVersion"];</code>
+     * @param value The asOfLogVersion to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAsOfLogVersion(long value) {
+
+      asOfCase_ = 11;
+      asOf_ = value;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Directly after the change that gave the session this log version. 0 is the empty log.
+     * </pre>
+     *
+     * <code>int64 as_of_log_version = 11 [json_name = "asOfLogVersion"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAsOfLogVersion() {
+      if (asOfCase_ == 11) {
+        asOfCase_ = 0;
+        asOf_ = null;
+        onChanged();
+      }
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.GetContextRequest)

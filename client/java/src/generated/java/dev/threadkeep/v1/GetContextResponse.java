@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Response of GetContext.
+ * Response of GetContext. With as_of, the counters, the versions and session_last_seq are those of then.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.GetContextResponse}
@@ -310,6 +310,23 @@ private static final long serialVersionUID = 0L;
     return compactableThroughSeq_;
   }
 
+  public static final int MAX_BYTES_FIELD_NUMBER = 14;
+  private long maxBytes_ = 0L;
+  /**
+   * <pre>
+   * Content bytes that limited this context: max_bytes of the spec, or else the session's context_bytes, or else the
+   * server's. The last two may change later and have no history: to repeat this context with as_of, set max_bytes of the
+   * spec to this. 0 for an unknown session or a mode that does not read.
+   * </pre>
+   *
+   * <code>int64 max_bytes = 14 [json_name = "maxBytes"];</code>
+   * @return The maxBytes.
+   */
+  @java.lang.Override
+  public long getMaxBytes() {
+    return maxBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -356,6 +373,9 @@ private static final long serialVersionUID = 0L;
     }
     if (compactableThroughSeq_ != 0L) {
       output.writeInt64(11, compactableThroughSeq_);
+    }
+    if (maxBytes_ != 0L) {
+      output.writeInt64(14, maxBytes_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -410,6 +430,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(11, compactableThroughSeq_);
     }
+    if (maxBytes_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(14, maxBytes_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -453,6 +477,8 @@ private static final long serialVersionUID = 0L;
         != other.getSessionLastSeq()) return false;
     if (getCompactableThroughSeq()
         != other.getCompactableThroughSeq()) return false;
+    if (getMaxBytes()
+        != other.getMaxBytes()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -500,6 +526,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + COMPACTABLE_THROUGH_SEQ_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getCompactableThroughSeq());
+    hash = (37 * hash) + MAX_BYTES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getMaxBytes());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -599,7 +628,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Response of GetContext.
+   * Response of GetContext. With as_of, the counters, the versions and session_last_seq are those of then.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.GetContextResponse}
@@ -668,6 +697,7 @@ private static final long serialVersionUID = 0L;
       windowVersion_ = 0L;
       sessionLastSeq_ = 0L;
       compactableThroughSeq_ = 0L;
+      maxBytes_ = 0L;
       return this;
     }
 
@@ -751,6 +781,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000400) != 0)) {
         result.compactableThroughSeq_ = compactableThroughSeq_;
       }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.maxBytes_ = maxBytes_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -821,6 +854,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getCompactableThroughSeq() != 0L) {
         setCompactableThroughSeq(other.getCompactableThroughSeq());
+      }
+      if (other.getMaxBytes() != 0L) {
+        setMaxBytes(other.getMaxBytes());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -915,6 +951,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000400;
               break;
             } // case 88
+            case 112: {
+              maxBytes_ = input.readInt64();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 112
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1918,6 +1959,56 @@ private static final long serialVersionUID = 0L;
     public Builder clearCompactableThroughSeq() {
       bitField0_ = (bitField0_ & ~0x00000400);
       compactableThroughSeq_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long maxBytes_ ;
+    /**
+     * <pre>
+     * Content bytes that limited this context: max_bytes of the spec, or else the session's context_bytes, or else the
+     * server's. The last two may change later and have no history: to repeat this context with as_of, set max_bytes of the
+     * spec to this. 0 for an unknown session or a mode that does not read.
+     * </pre>
+     *
+     * <code>int64 max_bytes = 14 [json_name = "maxBytes"];</code>
+     * @return The maxBytes.
+     */
+    @java.lang.Override
+    public long getMaxBytes() {
+      return maxBytes_;
+    }
+    /**
+     * <pre>
+     * Content bytes that limited this context: max_bytes of the spec, or else the session's context_bytes, or else the
+     * server's. The last two may change later and have no history: to repeat this context with as_of, set max_bytes of the
+     * spec to this. 0 for an unknown session or a mode that does not read.
+     * </pre>
+     *
+     * <code>int64 max_bytes = 14 [json_name = "maxBytes"];</code>
+     * @param value The maxBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMaxBytes(long value) {
+
+      maxBytes_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Content bytes that limited this context: max_bytes of the spec, or else the session's context_bytes, or else the
+     * server's. The last two may change later and have no history: to repeat this context with as_of, set max_bytes of the
+     * spec to this. 0 for an unknown session or a mode that does not read.
+     * </pre>
+     *
+     * <code>int64 max_bytes = 14 [json_name = "maxBytes"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMaxBytes() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      maxBytes_ = 0L;
       onChanged();
       return this;
     }

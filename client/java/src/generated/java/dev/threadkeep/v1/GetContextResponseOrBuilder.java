@@ -191,4 +191,16 @@ public interface GetContextResponseOrBuilder extends
    * @return The compactableThroughSeq.
    */
   long getCompactableThroughSeq();
+
+  /**
+   * <pre>
+   * Content bytes that limited this context: max_bytes of the spec, or else the session's context_bytes, or else the
+   * server's. The last two may change later and have no history: to repeat this context with as_of, set max_bytes of the
+   * spec to this. 0 for an unknown session or a mode that does not read.
+   * </pre>
+   *
+   * <code>int64 max_bytes = 14 [json_name = "maxBytes"];</code>
+   * @return The maxBytes.
+   */
+  long getMaxBytes();
 }

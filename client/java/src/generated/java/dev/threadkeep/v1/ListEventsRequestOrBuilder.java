@@ -113,4 +113,44 @@ public interface ListEventsRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getPageTokenBytes();
+
+  /**
+   * <pre>
+   * Directly after the append or compaction that stored the event with this seq. At least 1.
+   * </pre>
+   *
+   * <code>int64 as_of_seq = 10 [json_name = "asOfSeq"];</code>
+   * @return Whether the asOfSeq field is set.
+   */
+  boolean hasAsOfSeq();
+  /**
+   * <pre>
+   * Directly after the append or compaction that stored the event with this seq. At least 1.
+   * </pre>
+   *
+   * <code>int64 as_of_seq = 10 [json_name = "asOfSeq"];</code>
+   * @return The asOfSeq.
+   */
+  long getAsOfSeq();
+
+  /**
+   * <pre>
+   * Directly after the change that gave the session this log version. 0 is the empty log.
+   * </pre>
+   *
+   * <code>int64 as_of_log_version = 11 [json_name = "asOfLogVersion"];</code>
+   * @return Whether the asOfLogVersion field is set.
+   */
+  boolean hasAsOfLogVersion();
+  /**
+   * <pre>
+   * Directly after the change that gave the session this log version. 0 is the empty log.
+   * </pre>
+   *
+   * <code>int64 as_of_log_version = 11 [json_name = "asOfLogVersion"];</code>
+   * @return The asOfLogVersion.
+   */
+  long getAsOfLogVersion();
+
+  dev.threadkeep.v1.ListEventsRequest.AsOfCase getAsOfCase();
 }

@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * Log version of the session at the time of the read; 0 for an unknown session.
+   * Log version of the session at the time of the read, or of then with as_of; 0 for an unknown session.
    * </pre>
    *
    * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   private long lastSeq_ = 0L;
   /**
    * <pre>
-   * Last seq of the session at the time of the read.
+   * Last seq of the session at the time of the read, or of then with as_of.
    * </pre>
    *
    * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -1081,7 +1081,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * Log version of the session at the time of the read; 0 for an unknown session.
+     * Log version of the session at the time of the read, or of then with as_of; 0 for an unknown session.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -1093,7 +1093,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Log version of the session at the time of the read; 0 for an unknown session.
+     * Log version of the session at the time of the read, or of then with as_of; 0 for an unknown session.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -1109,7 +1109,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Log version of the session at the time of the read; 0 for an unknown session.
+     * Log version of the session at the time of the read, or of then with as_of; 0 for an unknown session.
      * </pre>
      *
      * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -1125,7 +1125,7 @@ private static final long serialVersionUID = 0L;
     private long lastSeq_ ;
     /**
      * <pre>
-     * Last seq of the session at the time of the read.
+     * Last seq of the session at the time of the read, or of then with as_of.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -1137,7 +1137,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last seq of the session at the time of the read.
+     * Last seq of the session at the time of the read, or of then with as_of.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>
@@ -1153,7 +1153,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Last seq of the session at the time of the read.
+     * Last seq of the session at the time of the read, or of then with as_of.
      * </pre>
      *
      * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>

@@ -91,7 +91,7 @@ public interface ListEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Log version of the session at the time of the read; 0 for an unknown session.
+   * Log version of the session at the time of the read, or of then with as_of; 0 for an unknown session.
    * </pre>
    *
    * <code>int64 log_version = 3 [json_name = "logVersion"];</code>
@@ -101,7 +101,7 @@ public interface ListEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Last seq of the session at the time of the read.
+   * Last seq of the session at the time of the read, or of then with as_of.
    * </pre>
    *
    * <code>int64 last_seq = 4 [json_name = "lastSeq"];</code>

@@ -1,0 +1,1 @@
+"""Reads as of a moment in SQL."""
