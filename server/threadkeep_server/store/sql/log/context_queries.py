@@ -18,9 +18,10 @@ from ...contract.events import ContextPage, budgeted, context_page
 from ...contract.history import AsOf
 from ..engine.statements import Record
 from ..history.moments import Moment, Moments
+from ..schema.history import ALL_LEADS
 from ..schema.tables import ACTIVE_LEAD, LEAD, events
 from .rows import counters_of, find_head, require, session_of
-from .scan import EVENT_COLUMNS, EVENT_COLUMNS_THEN, Scanner
+from .scan import ACTIVE_COLUMNS, EVENT_COLUMNS, Scanner
 from .slices.archivings import archived_through, is_unlisted, was_active, window_of
 
 _e = events.c
@@ -41,7 +42,7 @@ _MORE_COLUMNS = (
     _e.tools,
 )
 _COLUMNS = (*EVENT_COLUMNS, *_MORE_COLUMNS)
-_COLUMNS_THEN = (*EVENT_COLUMNS_THEN, *_MORE_COLUMNS)
+_COLUMNS_THEN = (*ACTIVE_COLUMNS, *_MORE_COLUMNS)
 
 _UNREAD = ("turn_start", "archived", "tools", "body")
 # Of events whose other columns do not have all that plans without text need.
@@ -133,8 +134,8 @@ def _window_then_query() -> ClauseElement:
         there = (_e.position < number("then_end"), _e.seq <= number("then_seq"))
         return query.where(_e.position > number(floor), *there, was_active())
 
-    summaries = above("summaries_floor", 1).where(sa.text(f"({LEAD})"), _e.synthetic)
-    prompts = above("prompts_floor", 1).where(sa.text(f"({LEAD})"), sa.not_(_e.synthetic))
+    summaries = above("summaries_floor", 1).where(sa.text(ALL_LEADS), _e.synthetic)
+    prompts = above("prompts_floor", 1).where(sa.text(ALL_LEADS), sa.not_(_e.synthetic))
     others = above("conversation_floor", 0).where(sa.text(f"NOT ({LEAD})"))
     newest = others.order_by(_e.position.desc()).limit(number("limit")).subquery()
     return sa.union_all(summaries, prompts, sa.select(newest))

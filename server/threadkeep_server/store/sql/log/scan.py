@@ -39,6 +39,8 @@ def _columns(archived: ColumnElement[bool]) -> list[ColumnElement[Any]]:
 EVENT_COLUMNS = _columns(is_archived())
 EVENT_COLUMNS_THEN = _columns(sa.not_(was_active()))
 """Of events as of a moment."""
+ACTIVE_COLUMNS = _columns(sa.literal_column("false", sa.Boolean))
+"""Of events that are known to be active."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,9 @@ window_changes = Table(
 )
 
 COUNTS = "counters IS NOT NULL"
-# Also of leads that were archived since.
-Index("events_all_leads", events.c.session, events.c.position, sqlite_where=text(LEAD), postgresql_where=text(LEAD))
+# Also leads that were archived since. Reads of the present lack the first condition, or SQLite would use the wrong index.
+ALL_LEADS = f"position > 0 AND ({LEAD})"
+Index("events_all_leads", events.c.session, events.c.position, sqlite_where=text(ALL_LEADS), postgresql_where=text(ALL_LEADS))
 Index(
     "events_counted",
     events.c.session,

@@ -34,7 +34,7 @@ def upgrade() -> None:
         op.add_column("events", sa.Column(name, sa.BigInteger(), nullable=False, server_default=sa.text("0")))
     op.add_column("events", sa.Column("counters", sa.Text()))
     op.add_column("archivings", sa.Column("version", sa.BigInteger(), nullable=False, server_default=sa.text("0")))
-    _index("events_all_leads", ["session", "position"], _LEAD)
+    _index("events_all_leads", ["session", "position"], f"position > 0 AND ({_LEAD})")
     _index("events_counted", ["session", "added_version", "seq"], "counters IS NOT NULL")
     op.create_table(
         "window_changes",
