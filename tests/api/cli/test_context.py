@@ -217,3 +217,18 @@ def test_a_policy_is_read_from_a_file(cli: Cli, filled: str, tmp_path: Path, mon
 def test_an_invalid_policy_reports_the_missing_field(cli: Cli, arguments: list[str], says: str) -> None:
     code, _, err = cli("policy", "set", *arguments)
     assert (code, says in err) == (2, True)
+
+
+def test_what_an_agent_saw_is_printed(cli: Cli, filled: str) -> None:
+    assert cli("compact", "s", "--strategy", "turn-window=2")[0] == 0
+
+    def seqs(*arguments: str) -> list[int]:
+        return [each["seq"] for each in json.loads(cli("context", "s", "--json", *arguments)[1])["events"]]
+
+    assert seqs("--as-of-seq", "25") == list(range(1, 26))
+    assert seqs("--as-of-version", "3", "--last-n", "1") == seqs("--as-of-seq", "9", "--last-n", "1") == [1, 6, 7, 8, 9]
+    assert "question 0" in cli("events", "list", "s", "--active", "--as-of-seq", "5")[1]
+    assert "question 1" not in cli("events", "list", "s", "--as-of-seq", "5")[1]
+    code, _, err = cli("context", "s", "--as-of-seq", "9", "--as-of-version", "3")
+    assert (code, "at most one" in err) == (2, True)
+    assert cli("context", "s", "--as-of-seq", "99")[0] == 1
