@@ -80,7 +80,7 @@ class ContextRows:
     async def test_no_session_is_an_empty_context(self, store: Store) -> None:
         assert await context(store) == ContextPage()
         await create(store)
-        assert await context(store) == ContextPage()
+        assert await context(store) == ContextPage(max_bytes=ENOUGH)
         await create(store, user="bob")
         with pytest.raises(AmbiguousSession):
             await context(store, SessionRef("", "", "s1"))
