@@ -29,7 +29,7 @@ from threadkeep_server.store.sql.engine.factory import open_engine
 from threadkeep_server.store.sql.engine.sqlite_lock import DatabaseInUse
 from threadkeep_server.store.sql.schema.foreign import ForeignDatabase
 from threadkeep_server.store.sql.schema.history import window_changes
-from threadkeep_server.store.sql.schema.migrations.versions import r0011_history
+from threadkeep_server.store.sql.schema.migrations.versions import r0012_history
 from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION, changes, events, feed_floor, meta
 from threadkeep_server.store.sql.schema.versions import SchemaTooNew, current, upgrade
 from threadkeep_server.store.sql.store import SqlStore, open_store
@@ -156,7 +156,7 @@ async def _forget_history(url: str) -> None:
     def unit(connection: Connection) -> None:
         connection.execute(events.update().values(added_version=0, archived_version=0, counters=None))
         connection.execute(window_changes.delete())
-        connection.exec_driver_sql(r0011_history._BEGINNING)
+        connection.exec_driver_sql(r0012_history._BEGINNING)
 
     async with opened(url) as engine:
         await engine.write(unit)
