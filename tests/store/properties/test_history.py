@@ -1,4 +1,4 @@
-"""A read as of a version answers what was answered then, whatever came after, and every store answers the same."""
+"""A read as of a version answers what was answered then, with any later changes, and every store answers the same."""
 
 from __future__ import annotations
 

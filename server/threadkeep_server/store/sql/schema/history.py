@@ -1,4 +1,4 @@
-"""The history of windows: when events were added and archived, and what reads as of a moment need besides.
+"""The history of windows: when events were added and archived, and what else reads as of a moment need.
 
 `events.added_version` and `archived_version` are the log versions of the changes that did. 0: before the versions that are
 known; in an event that is not archived, none. `events.counters` is JSON of the window's Counters after an append had got to

@@ -1,4 +1,4 @@
-"""A read as of a moment costs about what a present one does, whatever was archived before and after the moment."""
+"""A read as of a moment costs about what a present one does, however much was archived before and after the moment."""
 
 from __future__ import annotations
 
