@@ -37,6 +37,7 @@ from ..service.events import EventService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
 from ..service.sweeper import Sweeper
+from ..service.user_events import UserEventService
 from ..store.contract.maintenance import StoreInfo
 from ..store.contract.store import Store
 from ..store.inmemory import InMemoryStore
@@ -265,9 +266,11 @@ def _services(
     about = About(version("threadkeep"), counter.name, compacting.model, search.memory.enabled, semantic)
     subscriptions = SubscriptionServicer(feed.subscriptions, ResumeTokens(seal, store.incarnations))
     server = ServerServicer(ServerService(store, search.facts), limits, about)
+    user_events = UserEventService(store, limits)
+    reading = EventServicer(events, limits, tokens, make_draft, append_streams, user_events)
     servicers = (
         (session_service_pb2, "SessionService", SessionServicer(sessions, erasures, limits, tokens)),
-        (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft, append_streams)),
+        (event_service_pb2, "EventService", reading),
         (compaction_service_pb2, "CompactionService", compactions),
         (subscription_service_pb2, "SubscriptionService", subscriptions),
         (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),

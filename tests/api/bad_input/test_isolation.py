@@ -175,6 +175,16 @@ def test_lists_contain_only_accessible_sessions(wire: Wire, fields: dict[str, An
     assert denied == wire.refused("ListSessions", token=ALICE, **(fields | {"user_id": "nobody-there"}))
 
 
+@pytest.mark.parametrize("fields", [{}, {"app": "app"}, {"user_id": "alice"}, {"filter": {"keyword": "s"}}])
+def test_events_of_a_user_are_the_callers_own(wire: Wire, fields: dict[str, Any]) -> None:
+    listed = wire.call("ListUserEvents", token=ALICE, **fields)
+    assert {each.session.user_id for each in listed.events} == {"alice"}
+    assert "alice said tuna" in [text_of(each.event) for each in listed.events]
+    denied = wire.refused("ListUserEvents", token=ALICE, **(fields | {"user_id": "bob"}))
+    assert (denied.reason, denied.metadata) == ("PERMISSION_DENIED", {"field": "user_id"})
+    assert denied == wire.refused("ListUserEvents", token=ALICE, **(fields | {"user_id": "nobody-there"}))
+
+
 def test_searches_return_only_accessible_events(wire: Wire) -> None:
     for scope in ({"user_id": "alice"}, {}, {"app": "app"}):
         hits = wire.call("SearchEvents", user=scope, query="said", token=ALICE).hits
@@ -194,6 +204,7 @@ def test_a_page_token_grants_no_access(wire: Wire) -> None:
     for token in (ALICE, BOB):
         wire.append(ref("", "paged-0", "paged"), *events, token=token)
     check_page_tokens(wire, "ListSessions", {"app": "paged"})
+    check_page_tokens(wire, "ListUserEvents", {"app": "paged"})
     check_page_tokens(wire, "SearchEvents", {"user": {}, "query": "many"})
     check_page_tokens(wire, "ListEvents", {"session": ref("", "paged-0", "paged")})
 
@@ -266,6 +277,7 @@ def test_another_tenants_session_looks_missing(wire: Wire, call: int) -> None:
 def test_every_method_has_an_isolation_test() -> None:
     named = {method for method, _ in requests(SECRET)} | {
         "ListSessions",
+        "ListUserEvents",
         "DeleteExpiredSessions",
         "GetServerInfo",
         "AppendStream",

@@ -28,6 +28,7 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
         "EventService.AppendEvents",
         "EventService.GetEvent",
         "EventService.ListEvents",
+        "EventService.ListUserEvents",
         "EventService.GetContext",
         "CompactionService.PlanCompaction",
         "CompactionService.ApplyCompaction",

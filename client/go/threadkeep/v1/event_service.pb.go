@@ -1037,6 +1037,201 @@ func (x *ListEventsResponse) GetLastSeq() int64 {
 	return 0
 }
 
+// Request of ListUserEvents.
+type ListUserEventsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED, unless the credential is bound to a user. User whose events are listed.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// App of the sessions. Absent means any app; empty means sessions without an app.
+	App *string `protobuf:"bytes,2,opt,name=app,proto3,oneof" json:"app,omitempty"`
+	// Filter for the events, without last_n, exact_last_n and page. Absent means all events. after_seq and before_seq apply to each
+	// session.
+	Filter *EventFilter `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+	// values are rejected.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUserEventsRequest) Reset() {
+	*x = ListUserEventsRequest{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUserEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUserEventsRequest) ProtoMessage() {}
+
+func (x *ListUserEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUserEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListUserEventsRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListUserEventsRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *ListUserEventsRequest) GetApp() string {
+	if x != nil && x.App != nil {
+		return *x.App
+	}
+	return ""
+}
+
+func (x *ListUserEventsRequest) GetFilter() *EventFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *ListUserEventsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListUserEventsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// An event of ListUserEvents.
+type UserEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Session of the event.
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// The event.
+	Event         *SessionEvent `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UserEvent) Reset() {
+	*x = UserEvent{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UserEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UserEvent) ProtoMessage() {}
+
+func (x *UserEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UserEvent.ProtoReflect.Descriptor instead.
+func (*UserEvent) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *UserEvent) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *UserEvent) GetEvent() *SessionEvent {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+// Response of ListUserEvents.
+type ListUserEventsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Events of this page. Sessions that are created, and events that are appended, while pages are read are listed if their place is
+	// not passed yet. A page may be empty and not be the last.
+	Events []*UserEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Token of the next page. Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUserEventsResponse) Reset() {
+	*x = ListUserEventsResponse{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUserEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUserEventsResponse) ProtoMessage() {}
+
+func (x *ListUserEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUserEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListUserEventsResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListUserEventsResponse) GetEvents() []*UserEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *ListUserEventsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // Request of GetContext.
 type GetContextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1059,7 +1254,7 @@ type GetContextRequest struct {
 
 func (x *GetContextRequest) Reset() {
 	*x = GetContextRequest{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[12]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1266,7 @@ func (x *GetContextRequest) String() string {
 func (*GetContextRequest) ProtoMessage() {}
 
 func (x *GetContextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[12]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1279,7 @@ func (x *GetContextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetContextRequest.ProtoReflect.Descriptor instead.
 func (*GetContextRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{12}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetContextRequest) GetSession() *SessionRef {
@@ -1183,7 +1378,7 @@ type GetContextResponse struct {
 
 func (x *GetContextResponse) Reset() {
 	*x = GetContextResponse{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[13]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1390,7 @@ func (x *GetContextResponse) String() string {
 func (*GetContextResponse) ProtoMessage() {}
 
 func (x *GetContextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[13]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1403,7 @@ func (x *GetContextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetContextResponse.ProtoReflect.Descriptor instead.
 func (*GetContextResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{13}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetContextResponse) GetEvents() []*SessionEvent {
@@ -1364,7 +1559,21 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1f\n" +
 	"\vlog_version\x18\x03 \x01(\x03R\n" +
 	"logVersion\x12\x19\n" +
-	"\blast_seq\x18\x04 \x01(\x03R\alastSeq\"\xcc\x01\n" +
+	"\blast_seq\x18\x04 \x01(\x03R\alastSeq\"\xbf\x01\n" +
+	"\x15ListUserEventsRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
+	"\x03app\x18\x02 \x01(\tH\x00R\x03app\x88\x01\x01\x122\n" +
+	"\x06filter\x18\x03 \x01(\v2\x1a.threadkeep.v1.EventFilterR\x06filter\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageTokenB\x06\n" +
+	"\x04_app\"s\n" +
+	"\tUserEvent\x123\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x121\n" +
+	"\x05event\x18\x02 \x01(\v2\x1b.threadkeep.v1.SessionEventR\x05event\"r\n" +
+	"\x16ListUserEventsResponse\x120\n" +
+	"\x06events\x18\x01 \x03(\v2\x18.threadkeep.v1.UserEventR\x06events\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcc\x01\n" +
 	"\x11GetContextRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12.\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1a.threadkeep.v1.ContextSpecR\x04spec\x12\x1c\n" +
@@ -1395,13 +1604,14 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\tSortOrder\x12\x1a\n" +
 	"\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n" +
-	"\x15SORT_ORDER_DESCENDING\x10\x022\xe4\x03\n" +
+	"\x15SORT_ORDER_DESCENDING\x10\x022\xcc\x04\n" +
 	"\fEventService\x12`\n" +
 	"\fAppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12d\n" +
 	"\fAppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\a\x88\xb6\x18\x03\x90\x02\x00(\x010\x01\x12T\n" +
 	"\bGetEvent\x12\x1e.threadkeep.v1.GetEventRequest\x1a\x1f.threadkeep.v1.GetEventResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12Z\n" +
 	"\n" +
-	"ListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12Z\n" +
+	"ListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12f\n" +
+	"\x0eListUserEvents\x12$.threadkeep.v1.ListUserEventsRequest\x1a%.threadkeep.v1.ListUserEventsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12Z\n" +
 	"\n" +
 	"GetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\a\x88\xb6\x18\x02\x90\x02\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
@@ -1419,73 +1629,82 @@ func file_threadkeep_v1_event_service_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_event_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_threadkeep_v1_event_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_threadkeep_v1_event_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_threadkeep_v1_event_service_proto_goTypes = []any{
-	(IfExists)(0),                // 0: threadkeep.v1.IfExists
-	(SortOrder)(0),               // 1: threadkeep.v1.SortOrder
-	(*CreateIfMissing)(nil),      // 2: threadkeep.v1.CreateIfMissing
-	(*AppendEventsRequest)(nil),  // 3: threadkeep.v1.AppendEventsRequest
-	(*AppendedEvent)(nil),        // 4: threadkeep.v1.AppendedEvent
-	(*AppendEventsResponse)(nil), // 5: threadkeep.v1.AppendEventsResponse
-	(*AppendStreamRequest)(nil),  // 6: threadkeep.v1.AppendStreamRequest
-	(*AppendError)(nil),          // 7: threadkeep.v1.AppendError
-	(*AppendStreamResult)(nil),   // 8: threadkeep.v1.AppendStreamResult
-	(*AppendStreamResponse)(nil), // 9: threadkeep.v1.AppendStreamResponse
-	(*GetEventRequest)(nil),      // 10: threadkeep.v1.GetEventRequest
-	(*GetEventResponse)(nil),     // 11: threadkeep.v1.GetEventResponse
-	(*ListEventsRequest)(nil),    // 12: threadkeep.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),   // 13: threadkeep.v1.ListEventsResponse
-	(*GetContextRequest)(nil),    // 14: threadkeep.v1.GetContextRequest
-	(*GetContextResponse)(nil),   // 15: threadkeep.v1.GetContextResponse
-	nil,                          // 16: threadkeep.v1.CreateIfMissing.LabelsEntry
-	nil,                          // 17: threadkeep.v1.AppendError.MetadataEntry
-	(*Expiry)(nil),               // 18: threadkeep.v1.Expiry
-	(*SessionRef)(nil),           // 19: threadkeep.v1.SessionRef
-	(*SessionEvent)(nil),         // 20: threadkeep.v1.SessionEvent
-	(*WindowCounters)(nil),       // 21: threadkeep.v1.WindowCounters
-	(*EventFilter)(nil),          // 22: threadkeep.v1.EventFilter
-	(*ContextSpec)(nil),          // 23: threadkeep.v1.ContextSpec
+	(IfExists)(0),                  // 0: threadkeep.v1.IfExists
+	(SortOrder)(0),                 // 1: threadkeep.v1.SortOrder
+	(*CreateIfMissing)(nil),        // 2: threadkeep.v1.CreateIfMissing
+	(*AppendEventsRequest)(nil),    // 3: threadkeep.v1.AppendEventsRequest
+	(*AppendedEvent)(nil),          // 4: threadkeep.v1.AppendedEvent
+	(*AppendEventsResponse)(nil),   // 5: threadkeep.v1.AppendEventsResponse
+	(*AppendStreamRequest)(nil),    // 6: threadkeep.v1.AppendStreamRequest
+	(*AppendError)(nil),            // 7: threadkeep.v1.AppendError
+	(*AppendStreamResult)(nil),     // 8: threadkeep.v1.AppendStreamResult
+	(*AppendStreamResponse)(nil),   // 9: threadkeep.v1.AppendStreamResponse
+	(*GetEventRequest)(nil),        // 10: threadkeep.v1.GetEventRequest
+	(*GetEventResponse)(nil),       // 11: threadkeep.v1.GetEventResponse
+	(*ListEventsRequest)(nil),      // 12: threadkeep.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),     // 13: threadkeep.v1.ListEventsResponse
+	(*ListUserEventsRequest)(nil),  // 14: threadkeep.v1.ListUserEventsRequest
+	(*UserEvent)(nil),              // 15: threadkeep.v1.UserEvent
+	(*ListUserEventsResponse)(nil), // 16: threadkeep.v1.ListUserEventsResponse
+	(*GetContextRequest)(nil),      // 17: threadkeep.v1.GetContextRequest
+	(*GetContextResponse)(nil),     // 18: threadkeep.v1.GetContextResponse
+	nil,                            // 19: threadkeep.v1.CreateIfMissing.LabelsEntry
+	nil,                            // 20: threadkeep.v1.AppendError.MetadataEntry
+	(*Expiry)(nil),                 // 21: threadkeep.v1.Expiry
+	(*SessionRef)(nil),             // 22: threadkeep.v1.SessionRef
+	(*SessionEvent)(nil),           // 23: threadkeep.v1.SessionEvent
+	(*WindowCounters)(nil),         // 24: threadkeep.v1.WindowCounters
+	(*EventFilter)(nil),            // 25: threadkeep.v1.EventFilter
+	(*ContextSpec)(nil),            // 26: threadkeep.v1.ContextSpec
 }
 var file_threadkeep_v1_event_service_proto_depIdxs = []int32{
-	18, // 0: threadkeep.v1.CreateIfMissing.expiry:type_name -> threadkeep.v1.Expiry
-	16, // 1: threadkeep.v1.CreateIfMissing.labels:type_name -> threadkeep.v1.CreateIfMissing.LabelsEntry
-	19, // 2: threadkeep.v1.AppendEventsRequest.session:type_name -> threadkeep.v1.SessionRef
-	20, // 3: threadkeep.v1.AppendEventsRequest.events:type_name -> threadkeep.v1.SessionEvent
+	21, // 0: threadkeep.v1.CreateIfMissing.expiry:type_name -> threadkeep.v1.Expiry
+	19, // 1: threadkeep.v1.CreateIfMissing.labels:type_name -> threadkeep.v1.CreateIfMissing.LabelsEntry
+	22, // 2: threadkeep.v1.AppendEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	23, // 3: threadkeep.v1.AppendEventsRequest.events:type_name -> threadkeep.v1.SessionEvent
 	0,  // 4: threadkeep.v1.AppendEventsRequest.if_exists:type_name -> threadkeep.v1.IfExists
 	2,  // 5: threadkeep.v1.AppendEventsRequest.create_if_missing:type_name -> threadkeep.v1.CreateIfMissing
 	4,  // 6: threadkeep.v1.AppendEventsResponse.events:type_name -> threadkeep.v1.AppendedEvent
-	21, // 7: threadkeep.v1.AppendEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
+	24, // 7: threadkeep.v1.AppendEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
 	3,  // 8: threadkeep.v1.AppendStreamRequest.append:type_name -> threadkeep.v1.AppendEventsRequest
-	17, // 9: threadkeep.v1.AppendError.metadata:type_name -> threadkeep.v1.AppendError.MetadataEntry
+	20, // 9: threadkeep.v1.AppendError.metadata:type_name -> threadkeep.v1.AppendError.MetadataEntry
 	5,  // 10: threadkeep.v1.AppendStreamResult.appended:type_name -> threadkeep.v1.AppendEventsResponse
 	7,  // 11: threadkeep.v1.AppendStreamResult.error:type_name -> threadkeep.v1.AppendError
 	8,  // 12: threadkeep.v1.AppendStreamResponse.results:type_name -> threadkeep.v1.AppendStreamResult
-	19, // 13: threadkeep.v1.GetEventRequest.session:type_name -> threadkeep.v1.SessionRef
-	20, // 14: threadkeep.v1.GetEventResponse.event:type_name -> threadkeep.v1.SessionEvent
-	19, // 15: threadkeep.v1.ListEventsRequest.session:type_name -> threadkeep.v1.SessionRef
-	22, // 16: threadkeep.v1.ListEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
+	22, // 13: threadkeep.v1.GetEventRequest.session:type_name -> threadkeep.v1.SessionRef
+	23, // 14: threadkeep.v1.GetEventResponse.event:type_name -> threadkeep.v1.SessionEvent
+	22, // 15: threadkeep.v1.ListEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	25, // 16: threadkeep.v1.ListEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
 	1,  // 17: threadkeep.v1.ListEventsRequest.order:type_name -> threadkeep.v1.SortOrder
-	20, // 18: threadkeep.v1.ListEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
-	19, // 19: threadkeep.v1.GetContextRequest.session:type_name -> threadkeep.v1.SessionRef
-	23, // 20: threadkeep.v1.GetContextRequest.spec:type_name -> threadkeep.v1.ContextSpec
-	20, // 21: threadkeep.v1.GetContextResponse.events:type_name -> threadkeep.v1.SessionEvent
-	21, // 22: threadkeep.v1.GetContextResponse.context:type_name -> threadkeep.v1.WindowCounters
-	21, // 23: threadkeep.v1.GetContextResponse.window:type_name -> threadkeep.v1.WindowCounters
-	3,  // 24: threadkeep.v1.EventService.AppendEvents:input_type -> threadkeep.v1.AppendEventsRequest
-	6,  // 25: threadkeep.v1.EventService.AppendStream:input_type -> threadkeep.v1.AppendStreamRequest
-	10, // 26: threadkeep.v1.EventService.GetEvent:input_type -> threadkeep.v1.GetEventRequest
-	12, // 27: threadkeep.v1.EventService.ListEvents:input_type -> threadkeep.v1.ListEventsRequest
-	14, // 28: threadkeep.v1.EventService.GetContext:input_type -> threadkeep.v1.GetContextRequest
-	5,  // 29: threadkeep.v1.EventService.AppendEvents:output_type -> threadkeep.v1.AppendEventsResponse
-	9,  // 30: threadkeep.v1.EventService.AppendStream:output_type -> threadkeep.v1.AppendStreamResponse
-	11, // 31: threadkeep.v1.EventService.GetEvent:output_type -> threadkeep.v1.GetEventResponse
-	13, // 32: threadkeep.v1.EventService.ListEvents:output_type -> threadkeep.v1.ListEventsResponse
-	15, // 33: threadkeep.v1.EventService.GetContext:output_type -> threadkeep.v1.GetContextResponse
-	29, // [29:34] is the sub-list for method output_type
-	24, // [24:29] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	23, // 18: threadkeep.v1.ListEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
+	25, // 19: threadkeep.v1.ListUserEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
+	22, // 20: threadkeep.v1.UserEvent.session:type_name -> threadkeep.v1.SessionRef
+	23, // 21: threadkeep.v1.UserEvent.event:type_name -> threadkeep.v1.SessionEvent
+	15, // 22: threadkeep.v1.ListUserEventsResponse.events:type_name -> threadkeep.v1.UserEvent
+	22, // 23: threadkeep.v1.GetContextRequest.session:type_name -> threadkeep.v1.SessionRef
+	26, // 24: threadkeep.v1.GetContextRequest.spec:type_name -> threadkeep.v1.ContextSpec
+	23, // 25: threadkeep.v1.GetContextResponse.events:type_name -> threadkeep.v1.SessionEvent
+	24, // 26: threadkeep.v1.GetContextResponse.context:type_name -> threadkeep.v1.WindowCounters
+	24, // 27: threadkeep.v1.GetContextResponse.window:type_name -> threadkeep.v1.WindowCounters
+	3,  // 28: threadkeep.v1.EventService.AppendEvents:input_type -> threadkeep.v1.AppendEventsRequest
+	6,  // 29: threadkeep.v1.EventService.AppendStream:input_type -> threadkeep.v1.AppendStreamRequest
+	10, // 30: threadkeep.v1.EventService.GetEvent:input_type -> threadkeep.v1.GetEventRequest
+	12, // 31: threadkeep.v1.EventService.ListEvents:input_type -> threadkeep.v1.ListEventsRequest
+	14, // 32: threadkeep.v1.EventService.ListUserEvents:input_type -> threadkeep.v1.ListUserEventsRequest
+	17, // 33: threadkeep.v1.EventService.GetContext:input_type -> threadkeep.v1.GetContextRequest
+	5,  // 34: threadkeep.v1.EventService.AppendEvents:output_type -> threadkeep.v1.AppendEventsResponse
+	9,  // 35: threadkeep.v1.EventService.AppendStream:output_type -> threadkeep.v1.AppendStreamResponse
+	11, // 36: threadkeep.v1.EventService.GetEvent:output_type -> threadkeep.v1.GetEventResponse
+	13, // 37: threadkeep.v1.EventService.ListEvents:output_type -> threadkeep.v1.ListEventsResponse
+	16, // 38: threadkeep.v1.EventService.ListUserEvents:output_type -> threadkeep.v1.ListUserEventsResponse
+	18, // 39: threadkeep.v1.EventService.GetContext:output_type -> threadkeep.v1.GetContextResponse
+	34, // [34:40] is the sub-list for method output_type
+	28, // [28:34] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_event_service_proto_init() }
@@ -1511,7 +1730,8 @@ func file_threadkeep_v1_event_service_proto_init() {
 		(*ListEventsRequest_AsOfSeq)(nil),
 		(*ListEventsRequest_AsOfLogVersion)(nil),
 	}
-	file_threadkeep_v1_event_service_proto_msgTypes[12].OneofWrappers = []any{
+	file_threadkeep_v1_event_service_proto_msgTypes[12].OneofWrappers = []any{}
+	file_threadkeep_v1_event_service_proto_msgTypes[15].OneofWrappers = []any{
 		(*GetContextRequest_AsOfSeq)(nil),
 		(*GetContextRequest_AsOfLogVersion)(nil),
 	}
@@ -1521,7 +1741,7 @@ func file_threadkeep_v1_event_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_event_service_proto_rawDesc), len(file_threadkeep_v1_event_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   16,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

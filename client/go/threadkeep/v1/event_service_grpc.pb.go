@@ -21,11 +21,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EventService_AppendEvents_FullMethodName = "/threadkeep.v1.EventService/AppendEvents"
-	EventService_AppendStream_FullMethodName = "/threadkeep.v1.EventService/AppendStream"
-	EventService_GetEvent_FullMethodName     = "/threadkeep.v1.EventService/GetEvent"
-	EventService_ListEvents_FullMethodName   = "/threadkeep.v1.EventService/ListEvents"
-	EventService_GetContext_FullMethodName   = "/threadkeep.v1.EventService/GetContext"
+	EventService_AppendEvents_FullMethodName   = "/threadkeep.v1.EventService/AppendEvents"
+	EventService_AppendStream_FullMethodName   = "/threadkeep.v1.EventService/AppendStream"
+	EventService_GetEvent_FullMethodName       = "/threadkeep.v1.EventService/GetEvent"
+	EventService_ListEvents_FullMethodName     = "/threadkeep.v1.EventService/ListEvents"
+	EventService_ListUserEvents_FullMethodName = "/threadkeep.v1.EventService/ListUserEvents"
+	EventService_GetContext_FullMethodName     = "/threadkeep.v1.EventService/GetContext"
 )
 
 // EventServiceClient is the client API for EventService service.
@@ -49,6 +50,11 @@ type EventServiceClient interface {
 	// Lists the events that match a filter, in window order. An unknown session returns an empty list.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
+	// Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+	// each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+	// that it passes over, of which a page has at most 100.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	ListUserEvents(ctx context.Context, in *ListUserEventsRequest, opts ...grpc.CallOption) (*ListUserEventsResponse, error)
 	// Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
 	// event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
 	// returns an empty context.
@@ -107,6 +113,16 @@ func (c *eventServiceClient) ListEvents(ctx context.Context, in *ListEventsReque
 	return out, nil
 }
 
+func (c *eventServiceClient) ListUserEvents(ctx context.Context, in *ListUserEventsRequest, opts ...grpc.CallOption) (*ListUserEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListUserEventsResponse)
+	err := c.cc.Invoke(ctx, EventService_ListUserEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *eventServiceClient) GetContext(ctx context.Context, in *GetContextRequest, opts ...grpc.CallOption) (*GetContextResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetContextResponse)
@@ -138,6 +154,11 @@ type EventServiceServer interface {
 	// Lists the events that match a filter, in window order. An unknown session returns an empty list.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
+	// Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+	// each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+	// that it passes over, of which a page has at most 100.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	ListUserEvents(context.Context, *ListUserEventsRequest) (*ListUserEventsResponse, error)
 	// Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
 	// event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
 	// returns an empty context.
@@ -164,6 +185,9 @@ func (UnimplementedEventServiceServer) GetEvent(context.Context, *GetEventReques
 }
 func (UnimplementedEventServiceServer) ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListEvents not implemented")
+}
+func (UnimplementedEventServiceServer) ListUserEvents(context.Context, *ListUserEventsRequest) (*ListUserEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListUserEvents not implemented")
 }
 func (UnimplementedEventServiceServer) GetContext(context.Context, *GetContextRequest) (*GetContextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetContext not implemented")
@@ -250,6 +274,24 @@ func _EventService_ListEvents_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EventService_ListUserEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListUserEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).ListUserEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_ListUserEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).ListUserEvents(ctx, req.(*ListUserEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _EventService_GetContext_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetContextRequest)
 	if err := dec(in); err != nil {
@@ -286,6 +328,10 @@ var EventService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListEvents",
 			Handler:    _EventService_ListEvents_Handler,
+		},
+		{
+			MethodName: "ListUserEvents",
+			Handler:    _EventService_ListUserEvents_Handler,
 		},
 		{
 			MethodName: "GetContext",

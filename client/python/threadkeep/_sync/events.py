@@ -172,6 +172,58 @@ class Events(Connection):
                 yield event
             token, more = page.next_page_token, bool(page.next_page_token)
 
+    def list_user_events(
+        self,
+        *,
+        user_id: str | None = None,
+        app: str | None = None,
+        all_apps: bool = False,
+        filter: EventFilter | None = None,  # noqa: A002
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> es.ListUserEventsResponse:
+        """Return one page of the events of a user, with their sessions: session by session in the order of their creation.
+
+        `user_id`, `app`: by default the client's; `app=""` is sessions without one; `all_apps`: of every app. `filter`: without
+        a window. `page_size`: 0 is 100, at most the server's limit (1,000). A page may be empty and not be the last. Raises
+        InvalidPageToken.
+        """
+        request = es.ListUserEventsRequest(
+            user_id=self._user(user_id, False),
+            app=self._app(app, all_apps),
+            filter=filter,
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return self._call(self._stubs().events.ListUserEvents, request, timeout)
+
+    def user_events(
+        self,
+        *,
+        user_id: str | None = None,
+        app: str | None = None,
+        all_apps: bool = False,
+        filter: EventFilter | None = None,  # noqa: A002
+        page_size: int = 0,
+        timeout: float | None = None,
+    ) -> Iterator[es.UserEvent]:
+        """Iterate over all events that `list_user_events` finds."""
+        token, more = "", True
+        while more:
+            page = self.list_user_events(
+                user_id=user_id,
+                app=app,
+                all_apps=all_apps,
+                filter=filter,
+                page_size=page_size,
+                page_token=token,
+                timeout=timeout,
+            )
+            for event in page.events:
+                yield event
+            token, more = page.next_page_token, bool(page.next_page_token)
+
     def info(self, *, totals: bool = False, timeout: float | None = None) -> ns.GetServerInfoResponse:
         """Return the server's version, engine, durability and limits; `totals` counts sessions and events too, by a scan."""
         request = ns.GetServerInfoRequest(include_totals=totals)

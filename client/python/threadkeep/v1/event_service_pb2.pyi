@@ -486,6 +486,101 @@ class ListEventsResponse(google.protobuf.message.Message):
 global___ListEventsResponse = ListEventsResponse
 
 @typing.final
+class ListUserEventsRequest(google.protobuf.message.Message):
+    """Request of ListUserEvents."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: builtins.int
+    APP_FIELD_NUMBER: builtins.int
+    FILTER_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    user_id: builtins.str
+    """REQUIRED, unless the credential is bound to a user. User whose events are listed."""
+    app: builtins.str
+    """App of the sessions. Absent means any app; empty means sessions without an app."""
+    page_size: builtins.int
+    """Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+    values are rejected.
+    """
+    page_token: builtins.str
+    """Value of next_page_token from the previous page; all other fields must be unchanged."""
+    @property
+    def filter(self) -> threadkeep.v1.filter_pb2.EventFilter:
+        """Filter for the events, without last_n, exact_last_n and page. Absent means all events. after_seq and before_seq apply to each
+        session.
+        """
+
+    def __init__(
+        self,
+        *,
+        user_id: builtins.str = ...,
+        app: builtins.str | None = ...,
+        filter: threadkeep.v1.filter_pb2.EventFilter | None = ...,
+        page_size: builtins.int = ...,
+        page_token: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "filter", b"filter"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "filter", b"filter", "page_size", b"page_size", "page_token", b"page_token", "user_id", b"user_id"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_app", b"_app"]) -> typing.Literal["app"] | None: ...
+
+global___ListUserEventsRequest = ListUserEventsRequest
+
+@typing.final
+class UserEvent(google.protobuf.message.Message):
+    """An event of ListUserEvents."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    EVENT_FIELD_NUMBER: builtins.int
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.SessionRef:
+        """Session of the event."""
+
+    @property
+    def event(self) -> threadkeep.v1.event_pb2.SessionEvent:
+        """The event."""
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        event: threadkeep.v1.event_pb2.SessionEvent | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["event", b"event", "session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["event", b"event", "session", b"session"]) -> None: ...
+
+global___UserEvent = UserEvent
+
+@typing.final
+class ListUserEventsResponse(google.protobuf.message.Message):
+    """Response of ListUserEvents."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EVENTS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Token of the next page. Empty on the last page."""
+    @property
+    def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___UserEvent]:
+        """Events of this page. Sessions that are created, and events that are appended, while pages are read are listed if their place is
+        not passed yet. A page may be empty and not be the last.
+        """
+
+    def __init__(
+        self,
+        *,
+        events: collections.abc.Iterable[global___UserEvent] | None = ...,
+        next_page_token: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["events", b"events", "next_page_token", b"next_page_token"]) -> None: ...
+
+global___ListUserEventsResponse = ListUserEventsResponse
+
+@typing.final
 class GetContextRequest(google.protobuf.message.Message):
     """Request of GetContext."""
 

@@ -55,6 +55,11 @@ class EventServiceStub(object):
                 request_serializer=threadkeep_dot_v1_dot_event__service__pb2.ListEventsRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ListEventsResponse.FromString,
                 _registered_method=True)
+        self.ListUserEvents = channel.unary_unary(
+                '/threadkeep.v1.EventService/ListUserEvents',
+                request_serializer=threadkeep_dot_v1_dot_event__service__pb2.ListUserEventsRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ListUserEventsResponse.FromString,
+                _registered_method=True)
         self.GetContext = channel.unary_unary(
                 '/threadkeep.v1.EventService/GetContext',
                 request_serializer=threadkeep_dot_v1_dot_event__service__pb2.GetContextRequest.SerializeToString,
@@ -101,6 +106,16 @@ class EventServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListUserEvents(self, request, context):
+        """Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+        each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+        that it passes over, of which a page has at most 100.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetContext(self, request, context):
         """Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
         event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
@@ -133,6 +148,11 @@ def add_EventServiceServicer_to_server(servicer, server):
                     servicer.ListEvents,
                     request_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ListEventsRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_event__service__pb2.ListEventsResponse.SerializeToString,
+            ),
+            'ListUserEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUserEvents,
+                    request_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ListUserEventsRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_event__service__pb2.ListUserEventsResponse.SerializeToString,
             ),
             'GetContext': grpc.unary_unary_rpc_method_handler(
                     servicer.GetContext,
@@ -249,6 +269,33 @@ class EventService(object):
             '/threadkeep.v1.EventService/ListEvents',
             threadkeep_dot_v1_dot_event__service__pb2.ListEventsRequest.SerializeToString,
             threadkeep_dot_v1_dot_event__service__pb2.ListEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUserEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.EventService/ListUserEvents',
+            threadkeep_dot_v1_dot_event__service__pb2.ListUserEventsRequest.SerializeToString,
+            threadkeep_dot_v1_dot_event__service__pb2.ListUserEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -56,6 +56,16 @@ class EventServiceStub:
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
     """
 
+    ListUserEvents: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.ListUserEventsRequest,
+        threadkeep.v1.event_service_pb2.ListUserEventsResponse,
+    ]
+    """Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+    each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+    that it passes over, of which a page has at most 100.
+    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+    """
+
     GetContext: grpc.UnaryUnaryMultiCallable[
         threadkeep.v1.event_service_pb2.GetContextRequest,
         threadkeep.v1.event_service_pb2.GetContextResponse,
@@ -102,6 +112,16 @@ class EventServiceAsyncStub:
     ]
     """Lists the events that match a filter, in window order. An unknown session returns an empty list.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
+    """
+
+    ListUserEvents: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.ListUserEventsRequest,
+        threadkeep.v1.event_service_pb2.ListUserEventsResponse,
+    ]
+    """Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+    each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+    that it passes over, of which a page has at most 100.
+    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
     """
 
     GetContext: grpc.aio.UnaryUnaryMultiCallable[
@@ -158,6 +178,18 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[threadkeep.v1.event_service_pb2.ListEventsResponse, collections.abc.Awaitable[threadkeep.v1.event_service_pb2.ListEventsResponse]]:
         """Lists the events that match a filter, in window order. An unknown session returns an empty list.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
+        """
+
+    @abc.abstractmethod
+    def ListUserEvents(
+        self,
+        request: threadkeep.v1.event_service_pb2.ListUserEventsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.event_service_pb2.ListUserEventsResponse, collections.abc.Awaitable[threadkeep.v1.event_service_pb2.ListUserEventsResponse]]:
+        """Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+        each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+        that it passes over, of which a page has at most 100.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
 
     @abc.abstractmethod

@@ -23,6 +23,7 @@ pub const RETRYABLE: &[&str] = &[
     "/threadkeep.v1.EventService/AppendEvents",
     "/threadkeep.v1.EventService/GetEvent",
     "/threadkeep.v1.EventService/ListEvents",
+    "/threadkeep.v1.EventService/ListUserEvents",
     "/threadkeep.v1.EventService/GetContext",
     "/threadkeep.v1.MemoryService/AddSessionToMemory",
     "/threadkeep.v1.MemoryService/AddMemories",

@@ -3766,6 +3766,48 @@ pub struct ListEventsResponse {
     #[prost(int64, tag = "4")]
     pub last_seq: i64,
 }
+/// Request of ListUserEvents.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListUserEventsRequest {
+    /// REQUIRED, unless the credential is bound to a user. User whose events are listed.
+    #[prost(string, tag = "1")]
+    pub user_id: ::prost::alloc::string::String,
+    /// App of the sessions. Absent means any app; empty means sessions without an app.
+    #[prost(string, optional, tag = "2")]
+    pub app: ::core::option::Option<::prost::alloc::string::String>,
+    /// Filter for the events, without last_n, exact_last_n and page. Absent means all events. after_seq and before_seq apply to each
+    /// session.
+    #[prost(message, optional, tag = "3")]
+    pub filter: ::core::option::Option<EventFilter>,
+    /// Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+    /// values are rejected.
+    #[prost(int32, tag = "4")]
+    pub page_size: i32,
+    /// Value of next_page_token from the previous page; all other fields must be unchanged.
+    #[prost(string, tag = "5")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// An event of ListUserEvents.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UserEvent {
+    /// Session of the event.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// The event.
+    #[prost(message, optional, tag = "2")]
+    pub event: ::core::option::Option<SessionEvent>,
+}
+/// Response of ListUserEvents.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListUserEventsResponse {
+    /// Events of this page. Sessions that are created, and events that are appended, while pages are read are listed if their place is
+    /// not passed yet. A page may be empty and not be the last.
+    #[prost(message, repeated, tag = "1")]
+    pub events: ::prost::alloc::vec::Vec<UserEvent>,
+    /// Token of the next page. Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
 /// Request of GetContext.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetContextRequest {
@@ -4096,6 +4138,34 @@ pub mod event_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("threadkeep.v1.EventService", "ListEvents"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+        /// each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+        /// that it passes over, of which a page has at most 100.
+        /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+        pub async fn list_user_events(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListUserEventsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListUserEventsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.EventService/ListUserEvents",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.EventService", "ListUserEvents"));
             self.inner.unary(req, path, codec).await
         }
         /// Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM

@@ -56,12 +56,14 @@ class SessionQuery:
 @dataclass(frozen=True, slots=True)
 class SessionPage:
     """`total`: of all that match, at most MOST_COUNTED + 1; None unless wanted. `newest`: the last event in window order of
-    each session, None if it has no event or the event does not fit; empty unless wanted."""
+    each session, None if it has no event or the event does not fit; empty unless wanted. `places`: the cursor after each
+    session."""
 
     sessions: Sequence[Session]
     cursor: tuple[int, int] | None = None
     total: int | None = None
     newest: Sequence[StoredEvent | None] = ()
+    places: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemor
             by(page[-1]) if len(page) < len(found) else None,
             min(len(matching), MOST_COUNTED + 1) if query.count else None,
             _newest(page, query.max_bytes) if query.newest else (),
+            [by(log) for log in page],
         )
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:

@@ -13,6 +13,7 @@ from ...domain.model import SessionRef, StoredEvent
 from ...service.search.literal_search import LiteralPage
 from ...service.search.ranked_search import RankedHit, RankedPage
 from ...service.search.search_pipeline import Highlights
+from ...service.user_events import UserEventPage
 from ...store.contract.events import ContextPage, EventPage
 from ..wire.codec import published
 from ..wire.wire_format import delimited, repeated, single
@@ -31,6 +32,14 @@ def list_events_response(page: EventPage, next_page_token: str) -> bytes:
         next_page_token=next_page_token, log_version=page.log_version, last_seq=page.last_seq
     )
     return repeated(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
+
+
+def list_user_events_response(page: UserEventPage, next_page_token: str) -> bytes:
+    rest = event_service_pb2.ListUserEventsResponse(next_page_token=next_page_token)
+    events = (
+        single(_FIELD_1, ref_to(ref).SerializeToString()) + single(_FIELD_2, published(event)) for ref, event in page.events
+    )
+    return repeated(_FIELD_1, events) + rest.SerializeToString()
 
 
 def get_context_response(page: ContextPage) -> bytes:

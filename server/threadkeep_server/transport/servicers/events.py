@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from threadkeep.v1 import event_service_pb2 as pb
 from threadkeep.v1 import session_pb2
@@ -12,11 +12,17 @@ from ...domain.errors import InvalidField
 from ...domain.model import Caller, SessionRef
 from ...service.events import Append, EventService
 from ...service.sessions import SessionDraft
+from ...service.user_events import UserCursor, UserEventQuery, UserEventService
 from ...store.contract.events import Appended, Cursor, EventQuery
 from ...store.contract.history import AsOf
 from ..convert.context import spec_of
 from ..convert.events import DraftMaker, drafts_of, set_appended
-from ..convert.responses import get_context_response, get_event_response, list_events_response
+from ..convert.responses import (
+    get_context_response,
+    get_event_response,
+    list_events_response,
+    list_user_events_response,
+)
 from ..convert.sessions import expiry_of, filter_of, ref_of
 from ..page_tokens import PageTokens
 from .append_stream import AppendStreams
@@ -34,7 +40,9 @@ class EventServicer:
         tokens: PageTokens,
         make_draft: DraftMaker,
         append_streams: AppendStreams,
+        user_events: UserEventService,
     ) -> None:
+        self._user_events = user_events
         self._events = events
         self._append_streams = append_streams
         self._limits = limits
@@ -80,6 +88,29 @@ class EventServicer:
         token = "" if cursor is None else self._tokens.make(request, caller, cursor.position, cursor.stop)
         return list_events_response(page, token)
 
+    async def ListUserEvents(self, request: pb.ListUserEventsRequest, caller: Caller) -> bytes:
+        wanted = filter_of(request.filter)
+        if window := request.filter.WhichOneof("limit"):
+            raise InvalidField(f"filter.{window}", "is not for the events of a user; use page_size and page_token")
+        size = validation.page_size(
+            "page_size", request.page_size, default=validation.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size
+        )
+        app = validation.identifier("app", request.app) if request.HasField("app") else None
+        cursor = self._user_cursor(request, caller) if request.page_token else None
+        query = UserEventQuery(validation.identifier("user_id", request.user_id), app, wanted, size, cursor)
+        page = await self._user_events.list(caller, query)
+        token = "" if page.cursor is None else self._tokens.make(request, caller, *_numbers(page.cursor))
+        return list_user_events_response(page, token)
+
+    def _user_cursor(self, request: pb.ListUserEventsRequest, caller: Caller) -> UserCursor:
+        *places, position, stop = self._tokens.read(request, caller, request.page_token, 6)
+        before, inside = ((time, key) for time, key in (places[:2], places[2:]))
+        return UserCursor(
+            None if before[0] is None or before[1] is None else (before[0], before[1]),
+            None if inside[0] is None or inside[1] is None else (inside[0], inside[1]),
+            None if position is None else Cursor(position, stop),
+        )
+
     async def GetContext(self, request: pb.GetContextRequest, caller: Caller) -> bytes:
         ref, spec, as_of = ref_of(request.session), spec_of(request.spec), _as_of(request)
         return get_context_response(await self._events.context(caller, ref, spec, as_of))
@@ -114,6 +145,11 @@ def _as_of(request: pb.ListEventsRequest | pb.GetContextRequest) -> AsOf | None:
             return AsOf(seq=request.as_of_seq)
         case "as_of_log_version":
             return AsOf(log_version=request.as_of_log_version)
+
+
+def _numbers(cursor: UserCursor) -> Sequence[int | None]:
+    events = (None, None) if cursor.events is None else (cursor.events.position, cursor.events.stop)
+    return (*(cursor.before or (None, None)), *(cursor.inside or (None, None)), *events)
 
 
 class _LastRef:

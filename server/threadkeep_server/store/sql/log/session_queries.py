@@ -34,13 +34,14 @@ def list_page(scanner: Scanner, tenant: str, query: SessionQuery) -> SessionPage
     key = _s.update_time if query.order.by_update else _s.create_time
     rows = scanner.connection.execute(_page_query(query, matching, key)).all()
     page = rows[: query.limit]
-    cursor = (getattr(page[-1], key.name), page[-1].id) if len(rows) > len(page) else None
+    places = [(getattr(row, key.name), row.id) for row in page]
+    cursor = places[-1] if len(rows) > len(page) else None
     total = None
     if query.count:
         some = sa.select(_s.id).where(*matching).limit(MOST_COUNTED + 1).subquery()
         total = scanner.connection.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()
     newest = _newest(scanner, [row.id for row in page], query.max_bytes) if query.newest and page else ()
-    return SessionPage([session_of(row) for row in page], cursor, total, newest)
+    return SessionPage([session_of(row) for row in page], cursor, total, newest, places)
 
 
 def _matching(scanner: Scanner, tenant: str, query: SessionQuery) -> list[ColumnElement[bool]]:

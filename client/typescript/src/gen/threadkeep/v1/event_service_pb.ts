@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/event_service.proto.
  */
 export const file_threadkeep_v1_event_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEiugEKD0NyZWF0ZUlmTWlzc2luZxIlCgZleHBpcnkYASABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIVCg1tZXRhZGF0YV9qc29uGAIgASgJEjoKBmxhYmVscxgDIAMoCzIqLnRocmVhZGtlZXAudjEuQ3JlYXRlSWZNaXNzaW5nLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEipwIKE0FwcGVuZEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIrCgZldmVudHMYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIeChRleHBlY3RlZF9sb2dfdmVyc2lvbhgDIAEoA0gAEiAKFmV4cGVjdGVkX2xhc3RfZXZlbnRfaWQYBCABKAlIABIqCglpZl9leGlzdHMYBSABKA4yFy50aHJlYWRrZWVwLnYxLklmRXhpc3RzEjkKEWNyZWF0ZV9pZl9taXNzaW5nGAYgASgLMh4udGhyZWFka2VlcC52MS5DcmVhdGVJZk1pc3NpbmdCDgoMcHJlY29uZGl0aW9uIkAKDUFwcGVuZGVkRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSCwoDc2VxGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIrMBChRBcHBlbmRFdmVudHNSZXNwb25zZRIsCgZldmVudHMYASADKAsyHC50aHJlYWRrZWVwLnYxLkFwcGVuZGVkRXZlbnQSEwoLbG9nX3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSFwoPc2Vzc2lvbl9jcmVhdGVkGAQgASgIEi0KBndpbmRvdxgFIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMiSQoTQXBwZW5kU3RyZWFtUmVxdWVzdBIyCgZhcHBlbmQYASABKAsyIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QiqQEKC0FwcGVuZEVycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSOgoIbWV0YWRhdGEYBCADKAsyKC50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9yLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBChJBcHBlbmRTdHJlYW1SZXN1bHQSDQoFaW5kZXgYASABKAMSNwoIYXBwZW5kZWQYAiABKAsyIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlSAASKwoFZXJyb3IYAyABKAsyGi50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9ySABCCQoHb3V0Y29tZSJKChRBcHBlbmRTdHJlYW1SZXNwb25zZRIyCgdyZXN1bHRzGAEgAygLMiEudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXN1bHQiTwoPR2V0RXZlbnRSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoIZXZlbnRfaWQYAiABKAkiPgoQR2V0RXZlbnRSZXNwb25zZRIqCgVldmVudBgBIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IvYBChFMaXN0RXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBmZpbHRlchgCIAEoCzIaLnRocmVhZGtlZXAudjEuRXZlbnRGaWx0ZXISJwoFb3JkZXIYAyABKA4yGC50aHJlYWRrZWVwLnYxLlNvcnRPcmRlchIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIoEBChJMaXN0RXZlbnRzUmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhMKC2xvZ192ZXJzaW9uGAMgASgDEhAKCGxhc3Rfc2VxGAQgASgDIqQBChFHZXRDb250ZXh0UmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEigKBHNwZWMYAiABKAsyGi50aHJlYWRrZWVwLnYxLkNvbnRleHRTcGVjEhMKCWFzX29mX3NlcRgKIAEoA0gAEhsKEWFzX29mX2xvZ192ZXJzaW9uGAsgASgDSABCBwoFYXNfb2Yi6AIKEkdldENvbnRleHRSZXNwb25zZRIrCgZldmVudHMYASADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIRCgl0cnVuY2F0ZWQYAiABKAgSEQoJZmlyc3Rfc2VxGAMgASgDEhAKCGxhc3Rfc2VxGAQgASgDEhMKC292ZXJfYnVkZ2V0GAUgASgIEi4KB2NvbnRleHQYBiABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEi0KBndpbmRvdxgHIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSEwoLbG9nX3ZlcnNpb24YCCABKAMSFgoOd2luZG93X3ZlcnNpb24YCSABKAMSGAoQc2Vzc2lvbl9sYXN0X3NlcRgKIAEoAxIfChdjb21wYWN0YWJsZV90aHJvdWdoX3NlcRgLIAEoAxIRCgltYXhfYnl0ZXMYDiABKAMqUQoISWZFeGlzdHMSGQoVSUZfRVhJU1RTX1VOU1BFQ0lGSUVEEAASFAoQSUZfRVhJU1RTX1JFUExBWRABEhQKEElGX0VYSVNUU19JR05PUkUQAipcCglTb3J0T3JkZXISGgoWU09SVF9PUkRFUl9VTlNQRUNJRklFRBAAEhgKFFNPUlRfT1JERVJfQVNDRU5ESU5HEAESGQoVU09SVF9PUkRFUl9ERVNDRU5ESU5HEAIy5AMKDEV2ZW50U2VydmljZRJgCgxBcHBlbmRFdmVudHMSIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlIgeQAgKIthgDEmQKDEFwcGVuZFN0cmVhbRIiLnRocmVhZGtlZXAudjEuQXBwZW5kU3RyZWFtUmVxdWVzdBojLnRocmVhZGtlZXAudjEuQXBwZW5kU3RyZWFtUmVzcG9uc2UiB5ACAIi2GAMoATABElQKCEdldEV2ZW50Eh4udGhyZWFka2VlcC52MS5HZXRFdmVudFJlcXVlc3QaHy50aHJlYWRrZWVwLnYxLkdldEV2ZW50UmVzcG9uc2UiB5ACAYi2GAISWgoKTGlzdEV2ZW50cxIgLnRocmVhZGtlZXAudjEuTGlzdEV2ZW50c1JlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkxpc3RFdmVudHNSZXNwb25zZSIHkAIBiLYYAhJaCgpHZXRDb250ZXh0EiAudGhyZWFka2VlcC52MS5HZXRDb250ZXh0UmVxdWVzdBohLnRocmVhZGtlZXAudjEuR2V0Q29udGV4dFJlc3BvbnNlIgeQAgGIthgCQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_threadkeep_v1_access, file_threadkeep_v1_context, file_threadkeep_v1_event, file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_session_service]);
+  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEiugEKD0NyZWF0ZUlmTWlzc2luZxIlCgZleHBpcnkYASABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIVCg1tZXRhZGF0YV9qc29uGAIgASgJEjoKBmxhYmVscxgDIAMoCzIqLnRocmVhZGtlZXAudjEuQ3JlYXRlSWZNaXNzaW5nLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEipwIKE0FwcGVuZEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIrCgZldmVudHMYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIeChRleHBlY3RlZF9sb2dfdmVyc2lvbhgDIAEoA0gAEiAKFmV4cGVjdGVkX2xhc3RfZXZlbnRfaWQYBCABKAlIABIqCglpZl9leGlzdHMYBSABKA4yFy50aHJlYWRrZWVwLnYxLklmRXhpc3RzEjkKEWNyZWF0ZV9pZl9taXNzaW5nGAYgASgLMh4udGhyZWFka2VlcC52MS5DcmVhdGVJZk1pc3NpbmdCDgoMcHJlY29uZGl0aW9uIkAKDUFwcGVuZGVkRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSCwoDc2VxGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIrMBChRBcHBlbmRFdmVudHNSZXNwb25zZRIsCgZldmVudHMYASADKAsyHC50aHJlYWRrZWVwLnYxLkFwcGVuZGVkRXZlbnQSEwoLbG9nX3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSFwoPc2Vzc2lvbl9jcmVhdGVkGAQgASgIEi0KBndpbmRvdxgFIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMiSQoTQXBwZW5kU3RyZWFtUmVxdWVzdBIyCgZhcHBlbmQYASABKAsyIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QiqQEKC0FwcGVuZEVycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSOgoIbWV0YWRhdGEYBCADKAsyKC50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9yLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBChJBcHBlbmRTdHJlYW1SZXN1bHQSDQoFaW5kZXgYASABKAMSNwoIYXBwZW5kZWQYAiABKAsyIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlSAASKwoFZXJyb3IYAyABKAsyGi50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9ySABCCQoHb3V0Y29tZSJKChRBcHBlbmRTdHJlYW1SZXNwb25zZRIyCgdyZXN1bHRzGAEgAygLMiEudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXN1bHQiTwoPR2V0RXZlbnRSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoIZXZlbnRfaWQYAiABKAkiPgoQR2V0RXZlbnRSZXNwb25zZRIqCgVldmVudBgBIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IvYBChFMaXN0RXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBmZpbHRlchgCIAEoCzIaLnRocmVhZGtlZXAudjEuRXZlbnRGaWx0ZXISJwoFb3JkZXIYAyABKA4yGC50aHJlYWRrZWVwLnYxLlNvcnRPcmRlchIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIoEBChJMaXN0RXZlbnRzUmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhMKC2xvZ192ZXJzaW9uGAMgASgDEhAKCGxhc3Rfc2VxGAQgASgDIpUBChVMaXN0VXNlckV2ZW50c1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCgNhcHAYAiABKAlIAIgBARIqCgZmaWx0ZXIYAyABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJQgYKBF9hcHAiYwoJVXNlckV2ZW50EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSKgoFZXZlbnQYAiABKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudCJbChZMaXN0VXNlckV2ZW50c1Jlc3BvbnNlEigKBmV2ZW50cxgBIAMoCzIYLnRocmVhZGtlZXAudjEuVXNlckV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKkAQoRR2V0Q29udGV4dFJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIoCgRzcGVjGAIgASgLMhoudGhyZWFka2VlcC52MS5Db250ZXh0U3BlYxITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIugCChJHZXRDb250ZXh0UmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJdHJ1bmNhdGVkGAIgASgIEhEKCWZpcnN0X3NlcRgDIAEoAxIQCghsYXN0X3NlcRgEIAEoAxITCgtvdmVyX2J1ZGdldBgFIAEoCBIuCgdjb250ZXh0GAYgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxItCgZ3aW5kb3cYByABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEhMKC2xvZ192ZXJzaW9uGAggASgDEhYKDndpbmRvd192ZXJzaW9uGAkgASgDEhgKEHNlc3Npb25fbGFzdF9zZXEYCiABKAMSHwoXY29tcGFjdGFibGVfdGhyb3VnaF9zZXEYCyABKAMSEQoJbWF4X2J5dGVzGA4gASgDKlEKCElmRXhpc3RzEhkKFUlGX0VYSVNUU19VTlNQRUNJRklFRBAAEhQKEElGX0VYSVNUU19SRVBMQVkQARIUChBJRl9FWElTVFNfSUdOT1JFEAIqXAoJU29ydE9yZGVyEhoKFlNPUlRfT1JERVJfVU5TUEVDSUZJRUQQABIYChRTT1JUX09SREVSX0FTQ0VORElORxABEhkKFVNPUlRfT1JERVJfREVTQ0VORElORxACMswECgxFdmVudFNlcnZpY2USYAoMQXBwZW5kRXZlbnRzEiIudGhyZWFka2VlcC52MS5BcHBlbmRFdmVudHNSZXF1ZXN0GiMudGhyZWFka2VlcC52MS5BcHBlbmRFdmVudHNSZXNwb25zZSIHkAICiLYYAxJkCgxBcHBlbmRTdHJlYW0SIi50aHJlYWRrZWVwLnYxLkFwcGVuZFN0cmVhbVJlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkFwcGVuZFN0cmVhbVJlc3BvbnNlIgeQAgCIthgDKAEwARJUCghHZXRFdmVudBIeLnRocmVhZGtlZXAudjEuR2V0RXZlbnRSZXF1ZXN0Gh8udGhyZWFka2VlcC52MS5HZXRFdmVudFJlc3BvbnNlIgeQAgGIthgCEloKCkxpc3RFdmVudHMSIC50aHJlYWRrZWVwLnYxLkxpc3RFdmVudHNSZXF1ZXN0GiEudGhyZWFka2VlcC52MS5MaXN0RXZlbnRzUmVzcG9uc2UiB5ACAYi2GAISZgoOTGlzdFVzZXJFdmVudHMSJC50aHJlYWRrZWVwLnYxLkxpc3RVc2VyRXZlbnRzUmVxdWVzdBolLnRocmVhZGtlZXAudjEuTGlzdFVzZXJFdmVudHNSZXNwb25zZSIHkAIBiLYYAhJaCgpHZXRDb250ZXh0EiAudGhyZWFka2VlcC52MS5HZXRDb250ZXh0UmVxdWVzdBohLnRocmVhZGtlZXAudjEuR2V0Q29udGV4dFJlc3BvbnNlIgeQAgGIthgCQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_threadkeep_v1_access, file_threadkeep_v1_context, file_threadkeep_v1_event, file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_session_service]);
 
 /**
  * Properties of the session that an append creates if it does not exist.
@@ -509,6 +509,114 @@ export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PUR
   messageDesc(file_threadkeep_v1_event_service, 11);
 
 /**
+ * Request of ListUserEvents.
+ *
+ * @generated from message threadkeep.v1.ListUserEventsRequest
+ */
+export type ListUserEventsRequest = Message<"threadkeep.v1.ListUserEventsRequest"> & {
+  /**
+   * REQUIRED, unless the credential is bound to a user. User whose events are listed.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * App of the sessions. Absent means any app; empty means sessions without an app.
+   *
+   * @generated from field: optional string app = 2;
+   */
+  app?: string | undefined;
+
+  /**
+   * Filter for the events, without last_n, exact_last_n and page. Absent means all events. after_seq and before_seq apply to each
+   * session.
+   *
+   * @generated from field: threadkeep.v1.EventFilter filter = 3;
+   */
+  filter?: EventFilter | undefined;
+
+  /**
+   * Maximum number of events per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. Negative
+   * values are rejected.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListUserEventsRequest.
+ * Use `create(ListUserEventsRequestSchema)` to create a new message.
+ */
+export const ListUserEventsRequestSchema: GenMessage<ListUserEventsRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 12);
+
+/**
+ * An event of ListUserEvents.
+ *
+ * @generated from message threadkeep.v1.UserEvent
+ */
+export type UserEvent = Message<"threadkeep.v1.UserEvent"> & {
+  /**
+   * Session of the event.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 1;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * The event.
+   *
+   * @generated from field: threadkeep.v1.SessionEvent event = 2;
+   */
+  event?: SessionEvent | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.UserEvent.
+ * Use `create(UserEventSchema)` to create a new message.
+ */
+export const UserEventSchema: GenMessage<UserEvent> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 13);
+
+/**
+ * Response of ListUserEvents.
+ *
+ * @generated from message threadkeep.v1.ListUserEventsResponse
+ */
+export type ListUserEventsResponse = Message<"threadkeep.v1.ListUserEventsResponse"> & {
+  /**
+   * Events of this page. Sessions that are created, and events that are appended, while pages are read are listed if their place is
+   * not passed yet. A page may be empty and not be the last.
+   *
+   * @generated from field: repeated threadkeep.v1.UserEvent events = 1;
+   */
+  events: UserEvent[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListUserEventsResponse.
+ * Use `create(ListUserEventsResponseSchema)` to create a new message.
+ */
+export const ListUserEventsResponseSchema: GenMessage<ListUserEventsResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 14);
+
+/**
  * Request of GetContext.
  *
  * @generated from message threadkeep.v1.GetContextRequest
@@ -559,7 +667,7 @@ export type GetContextRequest = Message<"threadkeep.v1.GetContextRequest"> & {
  * Use `create(GetContextRequestSchema)` to create a new message.
  */
 export const GetContextRequestSchema: GenMessage<GetContextRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 12);
+  messageDesc(file_threadkeep_v1_event_service, 15);
 
 /**
  * Response of GetContext. With as_of, the counters, the versions and session_last_seq are those of then.
@@ -663,7 +771,7 @@ export type GetContextResponse = Message<"threadkeep.v1.GetContextResponse"> & {
  * Use `create(GetContextResponseSchema)` to create a new message.
  */
 export const GetContextResponseSchema: GenMessage<GetContextResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 13);
+  messageDesc(file_threadkeep_v1_event_service, 16);
 
 /**
  * How an append handles an event whose id is already stored.
@@ -785,6 +893,19 @@ export const EventService: GenService<{
     methodKind: "unary";
     input: typeof ListEventsRequestSchema;
     output: typeof ListEventsResponseSchema;
+  },
+  /**
+   * Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+   * each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+   * that it passes over, of which a page has at most 100.
+   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc threadkeep.v1.EventService.ListUserEvents
+   */
+  listUserEvents: {
+    methodKind: "unary";
+    input: typeof ListUserEventsRequestSchema;
+    output: typeof ListUserEventsResponseSchema;
   },
   /**
    * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM

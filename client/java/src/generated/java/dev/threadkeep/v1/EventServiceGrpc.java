@@ -142,6 +142,38 @@ public final class EventServiceGrpc {
     return getListEventsMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ListUserEventsRequest,
+      dev.threadkeep.v1.ListUserEventsResponse> getListUserEventsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListUserEvents",
+      requestType = dev.threadkeep.v1.ListUserEventsRequest.class,
+      responseType = dev.threadkeep.v1.ListUserEventsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ListUserEventsRequest,
+      dev.threadkeep.v1.ListUserEventsResponse> getListUserEventsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ListUserEventsRequest, dev.threadkeep.v1.ListUserEventsResponse> getListUserEventsMethod;
+    if ((getListUserEventsMethod = EventServiceGrpc.getListUserEventsMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getListUserEventsMethod = EventServiceGrpc.getListUserEventsMethod) == null) {
+          EventServiceGrpc.getListUserEventsMethod = getListUserEventsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ListUserEventsRequest, dev.threadkeep.v1.ListUserEventsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListUserEvents"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListUserEventsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListUserEventsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("ListUserEvents"))
+              .build();
+        }
+      }
+    }
+    return getListUserEventsMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.GetContextRequest,
       dev.threadkeep.v1.GetContextResponse> getGetContextMethod;
 
@@ -289,6 +321,19 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
+     * Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+     * each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+     * that it passes over, of which a page has at most 100.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    default void listUserEvents(dev.threadkeep.v1.ListUserEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListUserEventsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListUserEventsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
      * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
      * returns an empty context.
@@ -387,6 +432,20 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
+     * Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+     * each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+     * that it passes over, of which a page has at most 100.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public void listUserEvents(dev.threadkeep.v1.ListUserEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListUserEventsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListUserEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
      * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
      * returns an empty context.
@@ -470,6 +529,19 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
+     * Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+     * each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+     * that it passes over, of which a page has at most 100.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListUserEventsResponse listUserEvents(dev.threadkeep.v1.ListUserEventsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListUserEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
      * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
      * returns an empty context.
@@ -534,6 +606,19 @@ public final class EventServiceGrpc {
     public dev.threadkeep.v1.ListEventsResponse listEvents(dev.threadkeep.v1.ListEventsRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getListEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+     * each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+     * that it passes over, of which a page has at most 100.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListUserEventsResponse listUserEvents(dev.threadkeep.v1.ListUserEventsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListUserEventsMethod(), getCallOptions(), request);
     }
 
     /**
@@ -609,6 +694,20 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
+     * Lists the events of a user that match a filter, of all sessions: session by session in the order of their creation, and in
+     * each in window order. The cost of a page does not depend on the number of events, but on that of the sessions without a match
+     * that it passes over, of which a page has at most 100.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListUserEventsResponse> listUserEvents(
+        dev.threadkeep.v1.ListUserEventsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListUserEventsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
      * Returns the context of an agent: whole turns of the active window within a budget, preceded by the latest SYSTEM
      * event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
      * returns an empty context.
@@ -625,8 +724,9 @@ public final class EventServiceGrpc {
   private static final int METHODID_APPEND_EVENTS = 0;
   private static final int METHODID_GET_EVENT = 1;
   private static final int METHODID_LIST_EVENTS = 2;
-  private static final int METHODID_GET_CONTEXT = 3;
-  private static final int METHODID_APPEND_STREAM = 4;
+  private static final int METHODID_LIST_USER_EVENTS = 3;
+  private static final int METHODID_GET_CONTEXT = 4;
+  private static final int METHODID_APPEND_STREAM = 5;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -656,6 +756,10 @@ public final class EventServiceGrpc {
         case METHODID_LIST_EVENTS:
           serviceImpl.listEvents((dev.threadkeep.v1.ListEventsRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListEventsResponse>) responseObserver);
+          break;
+        case METHODID_LIST_USER_EVENTS:
+          serviceImpl.listUserEvents((dev.threadkeep.v1.ListUserEventsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListUserEventsResponse>) responseObserver);
           break;
         case METHODID_GET_CONTEXT:
           serviceImpl.getContext((dev.threadkeep.v1.GetContextRequest) request,
@@ -710,6 +814,13 @@ public final class EventServiceGrpc {
               dev.threadkeep.v1.ListEventsRequest,
               dev.threadkeep.v1.ListEventsResponse>(
                 service, METHODID_LIST_EVENTS)))
+        .addMethod(
+          getListUserEventsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ListUserEventsRequest,
+              dev.threadkeep.v1.ListUserEventsResponse>(
+                service, METHODID_LIST_USER_EVENTS)))
         .addMethod(
           getGetContextMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
@@ -769,6 +880,7 @@ public final class EventServiceGrpc {
               .addMethod(getAppendStreamMethod())
               .addMethod(getGetEventMethod())
               .addMethod(getListEventsMethod())
+              .addMethod(getListUserEventsMethod())
               .addMethod(getGetContextMethod())
               .build();
         }

@@ -97,6 +97,21 @@ public final class EventServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_ListEventsResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListUserEventsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListUserEventsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_UserEvent_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_UserEvent_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListUserEventsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListUserEventsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_GetContextRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -174,44 +189,57 @@ public final class EventServiceOuterClass {
       "3\n\006events\030\001 \003(\0132\033.threadkeep.v1.SessionE" +
       "ventR\006events\022&\n\017next_page_token\030\002 \001(\tR\rn" +
       "extPageToken\022\037\n\013log_version\030\003 \001(\003R\nlogVe" +
-      "rsion\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\"\314\001\n\021Get" +
-      "ContextRequest\0223\n\007session\030\001 \001(\0132\031.thread" +
-      "keep.v1.SessionRefR\007session\022.\n\004spec\030\002 \001(" +
-      "\0132\032.threadkeep.v1.ContextSpecR\004spec\022\034\n\ta" +
-      "s_of_seq\030\n \001(\003H\000R\007asOfSeq\022+\n\021as_of_log_v" +
-      "ersion\030\013 \001(\003H\000R\016asOfLogVersionB\007\n\005as_of\"" +
-      "\367\003\n\022GetContextResponse\0223\n\006events\030\001 \003(\0132\033" +
-      ".threadkeep.v1.SessionEventR\006events\022\034\n\tt" +
-      "runcated\030\002 \001(\010R\ttruncated\022\033\n\tfirst_seq\030\003" +
-      " \001(\003R\010firstSeq\022\031\n\010last_seq\030\004 \001(\003R\007lastSe" +
-      "q\022\037\n\013over_budget\030\005 \001(\010R\noverBudget\0227\n\007co" +
-      "ntext\030\006 \001(\0132\035.threadkeep.v1.WindowCounte" +
-      "rsR\007context\0225\n\006window\030\007 \001(\0132\035.threadkeep" +
-      ".v1.WindowCountersR\006window\022\037\n\013log_versio" +
-      "n\030\010 \001(\003R\nlogVersion\022%\n\016window_version\030\t " +
-      "\001(\003R\rwindowVersion\022(\n\020session_last_seq\030\n" +
-      " \001(\003R\016sessionLastSeq\0226\n\027compactable_thro" +
-      "ugh_seq\030\013 \001(\003R\025compactableThroughSeq\022\033\n\t" +
-      "max_bytes\030\016 \001(\003R\010maxBytes*Q\n\010IfExists\022\031\n" +
-      "\025IF_EXISTS_UNSPECIFIED\020\000\022\024\n\020IF_EXISTS_RE" +
-      "PLAY\020\001\022\024\n\020IF_EXISTS_IGNORE\020\002*\\\n\tSortOrde" +
-      "r\022\032\n\026SORT_ORDER_UNSPECIFIED\020\000\022\030\n\024SORT_OR" +
-      "DER_ASCENDING\020\001\022\031\n\025SORT_ORDER_DESCENDING" +
-      "\020\0022\344\003\n\014EventService\022`\n\014AppendEvents\022\".th" +
-      "readkeep.v1.AppendEventsRequest\032#.thread" +
-      "keep.v1.AppendEventsResponse\"\007\220\002\002\210\266\030\003\022d\n" +
-      "\014AppendStream\022\".threadkeep.v1.AppendStre" +
-      "amRequest\032#.threadkeep.v1.AppendStreamRe" +
-      "sponse\"\007\220\002\000\210\266\030\003(\0010\001\022T\n\010GetEvent\022\036.thread" +
-      "keep.v1.GetEventRequest\032\037.threadkeep.v1." +
-      "GetEventResponse\"\007\220\002\001\210\266\030\002\022Z\n\nListEvents\022" +
-      " .threadkeep.v1.ListEventsRequest\032!.thre" +
-      "adkeep.v1.ListEventsResponse\"\007\220\002\001\210\266\030\002\022Z\n" +
-      "\nGetContext\022 .threadkeep.v1.GetContextRe" +
-      "quest\032!.threadkeep.v1.GetContextResponse" +
-      "\"\007\220\002\001\210\266\030\002BU\n\021dev.threadkeep.v1P\001Z>github" +
-      ".com/threadkeep/threadkeep-go/threadkeep" +
-      "/v1;threadkeepv1b\006proto3"
+      "rsion\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\"\277\001\n\025Lis" +
+      "tUserEventsRequest\022\027\n\007user_id\030\001 \001(\tR\006use" +
+      "rId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\0222\n\006filter\030\003 \001" +
+      "(\0132\032.threadkeep.v1.EventFilterR\006filter\022\033" +
+      "\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n\npage_toke" +
+      "n\030\005 \001(\tR\tpageTokenB\006\n\004_app\"s\n\tUserEvent\022" +
+      "3\n\007session\030\001 \001(\0132\031.threadkeep.v1.Session" +
+      "RefR\007session\0221\n\005event\030\002 \001(\0132\033.threadkeep" +
+      ".v1.SessionEventR\005event\"r\n\026ListUserEvent" +
+      "sResponse\0220\n\006events\030\001 \003(\0132\030.threadkeep.v" +
+      "1.UserEventR\006events\022&\n\017next_page_token\030\002" +
+      " \001(\tR\rnextPageToken\"\314\001\n\021GetContextReques" +
+      "t\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessi" +
+      "onRefR\007session\022.\n\004spec\030\002 \001(\0132\032.threadkee" +
+      "p.v1.ContextSpecR\004spec\022\034\n\tas_of_seq\030\n \001(" +
+      "\003H\000R\007asOfSeq\022+\n\021as_of_log_version\030\013 \001(\003H" +
+      "\000R\016asOfLogVersionB\007\n\005as_of\"\367\003\n\022GetContex" +
+      "tResponse\0223\n\006events\030\001 \003(\0132\033.threadkeep.v" +
+      "1.SessionEventR\006events\022\034\n\ttruncated\030\002 \001(" +
+      "\010R\ttruncated\022\033\n\tfirst_seq\030\003 \001(\003R\010firstSe" +
+      "q\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\022\037\n\013over_bud" +
+      "get\030\005 \001(\010R\noverBudget\0227\n\007context\030\006 \001(\0132\035" +
+      ".threadkeep.v1.WindowCountersR\007context\0225" +
+      "\n\006window\030\007 \001(\0132\035.threadkeep.v1.WindowCou" +
+      "ntersR\006window\022\037\n\013log_version\030\010 \001(\003R\nlogV" +
+      "ersion\022%\n\016window_version\030\t \001(\003R\rwindowVe" +
+      "rsion\022(\n\020session_last_seq\030\n \001(\003R\016session" +
+      "LastSeq\0226\n\027compactable_through_seq\030\013 \001(\003" +
+      "R\025compactableThroughSeq\022\033\n\tmax_bytes\030\016 \001" +
+      "(\003R\010maxBytes*Q\n\010IfExists\022\031\n\025IF_EXISTS_UN" +
+      "SPECIFIED\020\000\022\024\n\020IF_EXISTS_REPLAY\020\001\022\024\n\020IF_" +
+      "EXISTS_IGNORE\020\002*\\\n\tSortOrder\022\032\n\026SORT_ORD" +
+      "ER_UNSPECIFIED\020\000\022\030\n\024SORT_ORDER_ASCENDING" +
+      "\020\001\022\031\n\025SORT_ORDER_DESCENDING\020\0022\314\004\n\014EventS" +
+      "ervice\022`\n\014AppendEvents\022\".threadkeep.v1.A" +
+      "ppendEventsRequest\032#.threadkeep.v1.Appen" +
+      "dEventsResponse\"\007\220\002\002\210\266\030\003\022d\n\014AppendStream" +
+      "\022\".threadkeep.v1.AppendStreamRequest\032#.t" +
+      "hreadkeep.v1.AppendStreamResponse\"\007\220\002\000\210\266" +
+      "\030\003(\0010\001\022T\n\010GetEvent\022\036.threadkeep.v1.GetEv" +
+      "entRequest\032\037.threadkeep.v1.GetEventRespo" +
+      "nse\"\007\220\002\001\210\266\030\002\022Z\n\nListEvents\022 .threadkeep." +
+      "v1.ListEventsRequest\032!.threadkeep.v1.Lis" +
+      "tEventsResponse\"\007\220\002\001\210\266\030\002\022f\n\016ListUserEven" +
+      "ts\022$.threadkeep.v1.ListUserEventsRequest" +
+      "\032%.threadkeep.v1.ListUserEventsResponse\"" +
+      "\007\220\002\001\210\266\030\002\022Z\n\nGetContext\022 .threadkeep.v1.G" +
+      "etContextRequest\032!.threadkeep.v1.GetCont" +
+      "extResponse\"\007\220\002\001\210\266\030\002BU\n\021dev.threadkeep.v" +
+      "1P\001Z>github.com/threadkeep/threadkeep-go" +
+      "/threadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -307,14 +335,32 @@ public final class EventServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListEventsResponse_descriptor,
         new java.lang.String[] { "Events", "NextPageToken", "LogVersion", "LastSeq", });
-    internal_static_threadkeep_v1_GetContextRequest_descriptor =
+    internal_static_threadkeep_v1_ListUserEventsRequest_descriptor =
       getDescriptor().getMessageTypes().get(12);
+    internal_static_threadkeep_v1_ListUserEventsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListUserEventsRequest_descriptor,
+        new java.lang.String[] { "UserId", "App", "Filter", "PageSize", "PageToken", });
+    internal_static_threadkeep_v1_UserEvent_descriptor =
+      getDescriptor().getMessageTypes().get(13);
+    internal_static_threadkeep_v1_UserEvent_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_UserEvent_descriptor,
+        new java.lang.String[] { "Session", "Event", });
+    internal_static_threadkeep_v1_ListUserEventsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(14);
+    internal_static_threadkeep_v1_ListUserEventsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListUserEventsResponse_descriptor,
+        new java.lang.String[] { "Events", "NextPageToken", });
+    internal_static_threadkeep_v1_GetContextRequest_descriptor =
+      getDescriptor().getMessageTypes().get(15);
     internal_static_threadkeep_v1_GetContextRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetContextRequest_descriptor,
         new java.lang.String[] { "Session", "Spec", "AsOfSeq", "AsOfLogVersion", "AsOf", });
     internal_static_threadkeep_v1_GetContextResponse_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_threadkeep_v1_GetContextResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetContextResponse_descriptor,
