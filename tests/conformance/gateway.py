@@ -15,9 +15,10 @@ from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
 from tests.support.servers.server_process import RECONNECT, free_port
+from threadkeep.v1.subscription_pb2 import CHECKPOINT_KIND_CAUGHT_UP, CHECKPOINT_KIND_FELL_BEHIND, Change, Checkpoint
+from threadkeep.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
 
 from . import newer
-from .checkpoints import fallen_behind
 from .messages import BY_PATH
 
 _UNLIMITED = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
@@ -123,7 +124,21 @@ class Gateway:
 def _changed(rule: Rule, path: str, response: bytes) -> bytes:
     if rule.unknown_fields:
         return newer.response(path, response)
-    return fallen_behind(path, response) if rule.falls_behind else response
+    return _fallen_behind(path, response) if rule.falls_behind else response
+
+
+def _fallen_behind(path: str, data: bytes) -> bytes:
+    """This message of a watch with FELL_BEHIND and CAUGHT_UP after each whole change, with its token."""
+    message = BY_PATH[path].response.FromString(data)
+    assert isinstance(message, WatchSessionResponse | WatchAllResponse)
+    changes = list(message.changes)
+    del message.changes[:]
+    for change in changes:
+        message.changes.append(change)
+        if change.WhichOneof("kind") != "checkpoint" and not change.batch.continues and not change.compaction.continues:
+            for kind in (CHECKPOINT_KIND_FELL_BEHIND, CHECKPOINT_KIND_CAUGHT_UP):
+                message.changes.append(Change(checkpoint=Checkpoint(kind=kind), resume_token=change.resume_token))
+    return message.SerializeToString()
 
 
 async def _fail(context: Any, code: str, retry_after_ms: int | None) -> None:
