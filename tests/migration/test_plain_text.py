@@ -150,8 +150,13 @@ def _downgrade(connection: Connection) -> None:
         connection.exec_driver_sql(f"DROP INDEX {name}")
         connection.exec_driver_sql(f"CREATE INDEX {name} ON sessions ({columns})")
     connection.exec_driver_sql("DROP INDEX sessions_created")
-    for table in ("removals", "archivings", "listed_events", "erasures", "erased_ids", "tenant_keys"):
+    for table in ("removals", "archivings", "listed_events", "erasures", "erased_ids", "tenant_keys", "window_changes"):
         connection.exec_driver_sql(f"DROP TABLE {table}")
+    for index in ("sessions_active", "sessions_active_user", "sessions_active_app", "events_all_leads", "events_counted"):
+        connection.exec_driver_sql(f"DROP INDEX {index}")
+    connection.exec_driver_sql("ALTER TABLE sessions DROP COLUMN active_minute")
+    for column in ("added_version", "archived_version", "counters"):
+        connection.exec_driver_sql(f"ALTER TABLE events DROP COLUMN {column}")
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("DROP FUNCTION threadkeep_append")
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")

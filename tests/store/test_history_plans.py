@@ -35,6 +35,9 @@ CONTEXTS: dict[str, Read] = {
 }
 LISTS: dict[str, Read] = {
     "newest": lambda store, as_of: store.list_events("acme", ref(), EventQuery(EventFilter(exact_last_n=50), as_of=as_of)),
+    "active": lambda store, as_of: store.list_events(
+        "acme", ref(), EventQuery(EventFilter(exclude_archived=True), limit=50, as_of=as_of)
+    ),
     "page": lambda store, as_of: store.list_events("acme", ref(), EventQuery(descending=True, limit=50, as_of=as_of)),
 }
 READS = CONTEXTS | LISTS
@@ -77,7 +80,9 @@ async def test_steps_of_a_read_as_of_a_moment(sqlite: SqlStore, monkeypatch: pyt
                 page = await read(sqlite, as_of)
             assert len(page.events) == {"context": ACTIVE + 1, "turns": 7}.get(name, 50), (name, moment)
             assert recorder.scans() == [], (name, moment)
-            assert ("USING INDEX events_all_leads" in " ".join(recorder.plans)) == (as_of is not None and name in CONTEXTS)
+            assert ("USING INDEX events_all_leads" in " ".join(recorder.plans)) == (
+                as_of is not None and name in (*CONTEXTS, "active")
+            )
             steps[moment] = recorder.steps
         present = steps.pop("present")
         assert max(steps.values()) <= 1.3 * present + OF_THE_MOMENT, (name, present, steps)

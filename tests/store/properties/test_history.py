@@ -19,7 +19,7 @@ from tests.support.runs.thoroughness import on_stores
 from tests.support.sessions import TENANT, append, new_session, ref
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.errors import ThreadkeepError
-from threadkeep_server.domain.filters import ALL
+from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import POSITION_STEP, SessionRef
 from threadkeep_server.store.contract.compaction import spread
 from threadkeep_server.store.contract.events import EventPage, EventQuery
@@ -34,6 +34,7 @@ from threadkeep_server.store.sql.log.slices import archivings
 __all__ = ["_few_rows_at_first"]  # a fixture
 
 SOME = 1 << 40
+ACTIVE = EventFilter(exclude_archived=True)
 READS = st.lists(QUERIES, min_size=1, max_size=2)
 CONTEXTS = st.lists(st.tuples(SPECS, AMOUNTS), min_size=1, max_size=2)
 
@@ -111,7 +112,12 @@ class History:
 def test_a_read_as_of_any_version_answers_what_was_answered_then(
     both: Both, steps: list[Any], queries: list[Any], specs: list[Any]
 ) -> None:
-    history = History(both, ref(both.next_name()), [(ALL, False, 1000, SOME), *queries], [(ContextSpec(), None), *specs])
+    history = History(
+        both,
+        ref(both.next_name()),
+        [(ALL, False, 1000, SOME), (ACTIVE, False, 3, SOME), (ACTIVE, True, 2, SOME), *queries],
+        [(ContextSpec(), None), *specs],
+    )
 
     async def check() -> None:
         await history.write(steps)

@@ -16,6 +16,7 @@ from ....domain.model import SessionRef, StoredEvent
 from ...contract.events import Cursor, EventPage, EventQuery
 from ..history.moments import Moment, Moments
 from ..scan_budget import ScanBudget, ScanLimits
+from ..schema.history import ALL_LEADS
 from ..schema.tables import events, sessions
 from .conditions import session_conditions
 from .rows import find_head, require
@@ -79,6 +80,7 @@ class SessionLog:
         self._session = session
         self._wanted = wanted
         self._budget = budget
+        self._moment = moment
         then = None if moment is None else moment.params
         self._conditions = session_conditions(session, wanted, scanner.engine.sql, then)
         self._columns = EVENT_COLUMNS if moment is None else EVENT_COLUMNS_THEN
@@ -167,8 +169,30 @@ class SessionLog:
         bounds = bounds or {"low": _LOWEST, "high": _HIGHEST}
         if self._wanted.reads_body:
             return list(islice(self._matching(descending, bounds), limit))
-        name = "descending" if descending else "ascending"
-        return self._run(name, lambda: self._range_statement(descending).limit(_parameter("limit")), {"limit": limit, **bounds})
+        if self._moment is not None and self._wanted.exclude_archived:
+            return self._active_rows(self._moment, descending, limit, bounds)
+        return self._range(descending, limit, bounds)
+
+    def _active_rows(self, moment: Moment, descending: bool, limit: int, bounds: dict[str, int]) -> Sequence[Row[Any]]:
+        """Only leads were active up to the floor of the conversation; what was archived there is not passed."""
+        floor = moment.conversation_floor
+        lowest = min(moment.summaries_floor, moment.prompts_floor) + 1
+        leads = {"low": max(bounds["low"], lowest), "high": min(bounds["high"], floor)}
+        others = {"low": max(bounds["low"], floor + 1), "high": bounds["high"]}
+        parts = [(False, others), (True, leads)] if descending else [(True, leads), (False, others)]
+        rows: list[Row[Any]] = []
+        for only_leads, part in parts:
+            if len(rows) < limit and part["low"] <= part["high"]:
+                rows += self._range(descending, limit - len(rows), part, only_leads=only_leads)
+        return rows
+
+    def _range(self, descending: bool, limit: int, bounds: dict[str, int], *, only_leads: bool = False) -> Sequence[Row[Any]]:
+        def build() -> Select[Any]:
+            query = self._range_statement(descending).limit(_parameter("limit"))
+            return query.where(sa.text(ALL_LEADS)) if only_leads else query
+
+        name = f"{'descending' if descending else 'ascending'}{' leads' if only_leads else ''}"
+        return self._run(name, build, {"limit": limit, **bounds})
 
     def _matching(self, descending: bool, bounds: dict[str, int] | None = None) -> Iterator[Row[Any]]:
         params = {"low": _LOWEST, "high": _HIGHEST, **(bounds or {}), **self._conditions.values}
