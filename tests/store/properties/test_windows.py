@@ -133,8 +133,9 @@ async def _outcome(work: Any) -> Any:
 
 
 def _unplaced(window: WindowRead) -> Any:
-    """Positions are a store's own affair, and texts are not promised."""
-    events = [replace(_plain(event), position=0, text="") for event in window.events]
+    """Positions are a store's own affair. Texts, and what only filters read, are not promised."""
+    only_filtered = {"text": "", "invocation_id": "", "native_format": "", "metadata_json": ""}
+    events = [replace(_plain(event), position=0, **only_filtered) for event in window.events]
     return events, list(window.bodies.values()), window.session
 
 
