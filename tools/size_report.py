@@ -17,7 +17,7 @@ SDKS = {
     "typescript": ("client/typescript", "src/*.ts", "//"),
     "go": ("client/go", "*.go", "//"),
     "java": ("client/java", "src/main/java/**/*.java", "//"),
-    "rust": ("client/rust", "src/*.rs", "//"),
+    "rust": ("client/rust", "src/**/*.rs", "//"),
 }
 """The other clients: their folder, the files of the library, the prefix of a comment."""
 BUILT = {"node_modules", "target", "gen", "generated", "dist", "threadkeep", ".build"}
@@ -88,7 +88,7 @@ def clients() -> list[Sized]:
     sizes: list[Sized] = []
     for language, (top, library, comment) in SDKS.items():
         sizes += [(path.read_text().count("\n"), str(path.relative_to(ROOT))) for path in client_files(ROOT / top)]
-        files = [path for path in (ROOT / top).glob(library) if "test" not in path.stem.lower()]
+        files = [path for path in (ROOT / top).glob(library) if "test" not in path.stem.lower() and "gen" not in path.parts]
         lines = sum(code_lines(path, comment) for path in files)
         print(f"{language:<12}{lines:>5} lines of code in {len(files)} files of the client, without comments")
     return sizes

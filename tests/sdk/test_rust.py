@@ -50,7 +50,7 @@ def test_documented() -> None:
 
 
 def test_own_tests() -> None:
-    print(cargo("test", "--quiet", "--lib", "--test", "wire"))
+    print(cargo("test", "--quiet", "--lib", "--test", "wire", "--test", "streams"))
     print(cargo("test", "--quiet", "--doc"))
 
 
@@ -71,7 +71,7 @@ def test_the_crate_has_the_expected_files(packed: Path) -> None:
     with tarfile.open(packed / "package" / f"{PACKED}.crate") as crate:
         files = {name.removeprefix(f"{PACKED}/") for name in crate.getnames()}
     examples = {name for name in files if name.startswith("examples/")}
-    assert examples == {"examples/quickstart.rs", "examples/agent.rs", "examples/recall.rs"}
+    assert examples == {"examples/quickstart.rs", "examples/agent.rs", "examples/recall.rs", "examples/consumer.rs"}
     assert {"Cargo.toml", "README.md", "LICENSE", "src/lib.rs", "src/gen/threadkeep.v1.rs", "src/gen/retryable.rs"} <= files
     assert not [name for name in files if name.startswith(("tests/", "target/"))]
 
@@ -87,7 +87,7 @@ def test_readme_from_an_empty_directory(live_server: ServerProcess, packed: Path
         source.touch()
     program = next(text for language, text in found if language == "rust")
     (tmp_path / "src" / "main.rs").write_text(program)
-    assert len(programs) == 4
+    assert len(programs) == 5
     for n in programs:
         language, expected = found[n + 1]
         assert language == ""

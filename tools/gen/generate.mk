@@ -66,6 +66,7 @@ generate: gen-tools
 	  --go-grpc_out=$(OUT)/$(GO_OUT) --go_opt=module=$(GO_MODULE) --go-grpc_opt=module=$(GO_MODULE) $(PROTO_NAMES)
 	$(GEN)/java/protoc-$(JAVA_OS).exe $(FROM_SET) --plugin=protoc-gen-grpc-java=$(GEN)/java/protoc-gen-grpc-java-$(JAVA_OS).exe \
 	  --java_out=$(OUT)/$(JAVA_OUT) --grpc-java_out=@generated=omit:$(OUT)/$(JAVA_OUT) $(PROTO_NAMES)
+	$(GEN)/python/bin/python tools/gen/reasons.py $(SET) $(OUT)/$(JAVA_OUT)
 	$(GEN)/rust/debug/threadkeep-gen $(SET) $(OUT)/$(RUST_OUT)
 	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-jsonschema --jsonschema_out=$(OUT)/$(REFERENCE)/schema \
 	  --jsonschema_opt=target=json $(PROTO_NAMES)

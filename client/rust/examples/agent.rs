@@ -3,29 +3,29 @@
 
 use threadkeep::v1::part::Content;
 use threadkeep::{
-    Client, Error, Kind, Role, SessionEvent, Start, StreamExt, ToolOutput, assistant, assistant_with_calls, new_event_id,
+    Client, Error, Kind, Role, SessionEvent, SessionHandle, Start, ToolOutput, assistant, assistant_with_calls, new_event_id,
     text_of, tool_call, tool_result, user,
 };
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let client = Client::builder().app("agents").user_id("ada").build()?;
-    let session = new_event_id();
-    let follower = tokio::spawn(follow(client.clone(), session.clone()));
+    let session = client.session(new_event_id());
+    let follower = tokio::spawn(follow(session.clone()));
     for message in ["Is BA117 on time?", "And its gate?", "Thanks, bye."] {
-        client.append(&session, [user(message)]).create().await?;
-        turn(&client, &session).await?;
+        session.append([user(message)]).create_if_missing().await?;
+        turn(&session).await?;
     }
     follower.await.expect("following does not panic")
 }
 
 /// Thinks and acts until the user has an answer.
-async fn turn(client: &Client, session: &str) -> Result<(), Error> {
+async fn turn(session: &SessionHandle) -> Result<(), Error> {
     loop {
-        let context = client.context(session, None).await?;
+        let context = session.get_context().await?;
         match think(&context.events) {
             Thought::Answer(text) => {
-                client.append(session, [assistant(text)]).await?;
+                session.append([assistant(text)]).await?;
                 return Ok(());
             }
             // A call and its result are appended together, so that no reader sees one without the other.
@@ -33,7 +33,7 @@ async fn turn(client: &Client, session: &str) -> Result<(), Error> {
                 let arguments = format!(r#"{{"flight":"{flight}"}}"#);
                 let call = assistant_with_calls("", [tool_call("call-1", "flight_status", arguments)]);
                 let result = tool_result("call-1", "flight_status", flight_status(&flight));
-                client.append(session, [call, result]).await?;
+                session.append([call, result]).await?;
             }
         }
     }
@@ -62,10 +62,10 @@ fn flight_status(_flight: &str) -> ToolOutput {
 }
 
 /// Prints the changes of the session until the agent says goodbye.
-async fn follow(client: Client, session: String) -> Result<(), Error> {
-    let mut changes = client.watch(session).start(Start::Beginning).stream();
-    while let Some(change) = changes.next().await {
-        let Some(Kind::Batch(batch)) = change?.kind else { continue };
+async fn follow(session: SessionHandle) -> Result<(), Error> {
+    let mut changes = session.watch().from(Start::Beginning).items();
+    while let Some(change) = changes.try_next().await? {
+        let Some(Kind::Batch(batch)) = change.kind else { continue };
         for event in &batch.events {
             match (role(event), status_in(event)) {
                 (Role::User, _) => println!("user:  {}", text_of(event)),

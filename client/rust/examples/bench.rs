@@ -8,7 +8,7 @@ use threadkeep::tonic::transport::{Channel, Endpoint};
 use threadkeep::v1::event_service_client::EventServiceClient;
 use threadkeep::v1::subscription_service_client::SubscriptionServiceClient;
 use threadkeep::v1::{self, AppendEventsRequest, WatchSessionRequest, watch_session_request};
-use threadkeep::{Client, Error, Kind, SessionRef, Start, StreamExt, new_event_id, user};
+use threadkeep::{Client, Error, Kind, SessionHandle, Start, new_event_id, user};
 
 const BLOCK: usize = 20;
 const WARM_UP: usize = 200;
@@ -41,7 +41,7 @@ async fn unary(client: &Client, channel: Channel, time: Duration) -> Result<Valu
         for _ in 0..BLOCK {
             let began = Instant::now();
             let request = AppendEventsRequest {
-                session: Some(sessions[0].clone()),
+                session: Some(sessions[0].reference().clone()),
                 events: vec![v1::SessionEvent { event_id: new_event_id(), ..user("x".repeat(1024)) }],
                 ..Default::default()
             };
@@ -52,7 +52,7 @@ async fn unary(client: &Client, channel: Channel, time: Duration) -> Result<Valu
         }
         for _ in 0..BLOCK {
             let began = Instant::now();
-            client.append(&sessions[1], [user("x".repeat(1024))]).await?;
+            sessions[1].append([user("x".repeat(1024))]).await?;
             by_sdk.push(began.elapsed());
         }
         if end.is_none() && by_sdk.len() >= WARM_UP {
@@ -68,9 +68,9 @@ fn quantiles(mut times: Vec<Duration>) -> Value {
     json!({ "median_us": micros(50), "p99_us": micros(99), "calls": times.len() })
 }
 
-async fn created(client: &Client) -> Result<SessionRef, Error> {
+async fn created(client: &Client) -> Result<SessionHandle, Error> {
     let session = client.session(new_event_id());
-    client.append(&session, [user("begin")]).create().await?;
+    session.append([user("begin")]).create_if_missing().await?;
     Ok(session)
 }
 
@@ -78,14 +78,14 @@ async fn created(client: &Client) -> Result<SessionRef, Error> {
 async fn stream(client: &Client, channel: Channel) -> Result<Value, Error> {
     let session = created(client).await?;
     for _ in 0..EVENTS / BATCH {
-        client.append(&session, (0..BATCH).map(|_| user("x".repeat(1024)))).await?;
+        session.append((0..BATCH).map(|_| user("x".repeat(1024)))).await?;
     }
     let mut stub = SubscriptionServiceClient::new(channel).max_decoding_message_size(LARGEST);
     let (mut by_stub, mut by_sdk) = (0.0_f64, 0.0_f64);
     for _ in 0..ROUNDS {
         let began = Instant::now();
         let start = Some(watch_session_request::Start::AfterSeq(0));
-        let request = WatchSessionRequest { session: Some(session.clone()), start, ..Default::default() };
+        let request = WatchSessionRequest { session: Some(session.reference().clone()), start, ..Default::default() };
         let (mut frames, mut seen) = (stub.watch_session(request).await?.into_inner(), 0);
         while seen <= EVENTS
             && let Some(frame) = frames.message().await?
@@ -95,11 +95,11 @@ async fn stream(client: &Client, channel: Channel) -> Result<Value, Error> {
         by_stub = by_stub.max(seen as f64 / began.elapsed().as_secs_f64());
 
         let began = Instant::now();
-        let (mut changes, mut seen) = (client.watch(&session).start(Start::Beginning).stream(), 0);
+        let (mut changes, mut seen) = (session.watch().from(Start::Beginning).items(), 0);
         while seen <= EVENTS
-            && let Some(change) = changes.next().await
+            && let Some(change) = changes.try_next().await?
         {
-            seen += count(&change?);
+            seen += count(&change);
         }
         by_sdk = by_sdk.max(seen as f64 / began.elapsed().as_secs_f64());
     }

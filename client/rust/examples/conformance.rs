@@ -27,9 +27,10 @@ fn reply(message: &impl Message) -> Result<Value, Error> {
     Ok(json!({ "response": packed(message) }))
 }
 
-fn session(p: &Value) -> SessionLike {
+fn session(client: Client, p: &Value) -> SessionHandle {
     let session: SessionRef = read(&p["session"]);
-    if session.app.is_empty() && session.user_id.is_empty() { session.session_id.into() } else { session.into() }
+    let is_bare = session.app.is_empty() && session.user_id.is_empty();
+    client.session(if is_bare { SessionLike::from(session.session_id) } else { session.into() })
 }
 
 /// The unary methods of each service, by their names in the generated clients, and which of them return lists.
@@ -38,7 +39,7 @@ macro_rules! rpcs {
         async fn call(client: &Client, p: &Value) -> Result<Value, Error> {
             match format!("{}Request", text(p, "rpc").rsplit('/').next().unwrap_or_default()).as_str() {
                 $($($(stringify!($request) if p["op"] == stringify!($pages) => $pages::<v1::$request>(client, p).await,)?
-                stringify!($request) => reply(client.$service().$method(read::<v1::$request>(&p["request"])).await?.get_ref()),)*)*
+                stringify!($request) => reply(client.raw().$service().$method(read::<v1::$request>(&p["request"])).await?.get_ref()),)*)*
                 other => panic!("no method takes a {other}"),
             }
         }
@@ -62,13 +63,16 @@ rpcs! {
         delete_parked_changes DeleteParkedChangesRequest; server: get_server_info GetServerInfoRequest;
 }
 
-async fn append(client: &Client, p: &Value) -> Result<Value, Error> {
-    let append = client.append(session(p), p["events"].as_array().into_iter().flatten().map(read::<SessionEvent>));
-    let append = if p["create"] == true { append.create() } else { append };
-    let append = if p["ignore_existing"] == true { append.ignore_existing() } else { append };
-    let version = p["expected_log_version"].as_str().map(|version| version.parse().expect("a number"));
-    let append = version.into_iter().fold(append, Append::expected_log_version);
-    reply(&p["expected_last_event_id"].as_str().into_iter().fold(append, Append::expected_last_event_id).await?)
+async fn append(session: SessionHandle, p: &Value) -> Result<Value, Error> {
+    let append = session.append(p["events"].as_array().into_iter().flatten().map(read::<SessionEvent>));
+    let append = if p["create"] == true { append.create_if_missing() } else { append };
+    let append = if p["ignore_existing"] == true { append.if_exists(IfExists::Ignore) } else { append };
+    let version = p["expected_log_version"].as_str().map(|version| Expect::LogVersion(version.parse().expect("a number")));
+    let last = p["expected_last_event_id"].as_str().map(|id| Expect::LastEventId(id.to_owned()));
+    if version.is_some() && last.is_some() {
+        return Err(Error::Usage("give at most one precondition".to_owned())); // which the crate's type cannot say
+    }
+    reply(&version.into_iter().chain(last).fold(append, Append::expect).await?.response)
 }
 
 fn reaching(client: &Client, p: &Value) -> Client {
@@ -77,7 +81,7 @@ fn reaching(client: &Client, p: &Value) -> Client {
 
 async fn pages<R: Paged<Item: Message> + Message + Default>(client: &Client, p: &Value) -> Result<Value, Error> {
     let client = reaching(client, p);
-    let items = client.pages::<R>(read(&p["request"])).take(p["limit"].as_u64().unwrap_or(u64::MAX) as usize);
+    let items = client.list::<R>(read(&p["request"])).items().take(p["limit"].as_u64().unwrap_or(u64::MAX) as usize);
     Ok(json!({ "items": items.map_ok(|item| packed(&item)).try_collect::<Vec<_>>().await? }))
 }
 
@@ -101,7 +105,7 @@ async fn watch(client: &Client, p: &Value) -> Result<Value, Error> {
     let watch =
         client.watch_request(if is_one { WatchRequest::Session(read(request)) } else { WatchRequest::All(read(request)) });
     let watch = if p["checkpoints"] == true { watch.checkpoints() } else { watch };
-    let mut changes = p["max_retries"].as_u64().into_iter().fold(watch, |watch, n| watch.max_retries(n as u32)).stream();
+    let mut changes = p["max_retries"].as_u64().into_iter().fold(watch, |watch, n| watch.max_retries(n as u32)).items();
     loop {
         println!("{}", json!({ "id": p["id"], "item": packed(&changes.next().await.expect("it has no end")?) }));
     }
@@ -116,8 +120,9 @@ fn secrets(pem: &Value) -> ClientTlsConfig {
 }
 
 async fn answer(p: &Value) -> Result<Value, Error> {
-    let (name, strategy) = (text(p, "client"), p.get("strategy").map(read));
-    let summarize = async |_| Ok::<_, Error>(text(p, "summary").to_owned());
+    let (name, strategy) = (text(p, "client"), p.get("strategy").map(read::<v1::CompactionStrategy>));
+    let summary = text(p, "summary").to_owned();
+    let summarize = move |_| std::future::ready(Ok::<_, Error>(summary.clone()));
     let limit = p["timeout_ms"].as_u64().filter(|millis| *millis > 0).map(Duration::from_millis);
     let known = CLIENTS.lock().expect("no panic").get(name).cloned().ok_or_else(|| Error::Usage(format!("no client {name}")));
     let client = known.map(|known| if limit.is_some() { known.with_timeout(limit) } else { known });
@@ -132,14 +137,20 @@ async fn answer(p: &Value) -> Result<Value, Error> {
         }
         "cancel" => TASKS.lock().expect("no panic")[&p["target"].as_u64().expect("an id")].abort(),
         "close" => client?.close(),
-        "append" => return append(&client?, p).await,
+        "append" => return append(session(client?, p), p).await,
         "watch" => return watch(&client?, p).await,
-        "context" => return reply(&client?.context(session(p), p.get("spec").map(read)).await?),
-        "compact" => return reply(&client?.compact(session(p), strategy).await?),
-        "compact_with" => return reply(&client?.compact_with(session(p), strategy, summarize).await?.unwrap_or_default()),
+        "context" => {
+            let context = session(client?, p).get_context();
+            return reply(&context.with(|request| request.spec = p.get("spec").map(read)).await?);
+        }
+        "compact" => return reply(&session(client?, p).compact().with(|request| request.strategy = strategy).await?),
+        "compact_with" => {
+            let compaction = session(client?, p).compact_with(summarize);
+            return reply(&strategy.into_iter().fold(compaction, CompactWith::strategy).await?.unwrap_or_default());
+        }
         "compact_context" => {
             let seen = read(&p["context"]);
-            return reply(&client?.compact_context(session(p), &seen, text(p, "summary")).await?);
+            return reply(&session(client?, p).compact_context(&seen, text(p, "summary")).await?);
         }
         _ => return call(&client?, p).await,
     }
@@ -150,8 +161,8 @@ fn failure(error: &Error) -> Value {
     let name = if matches!(error, Error::Call { .. }) { format!("{:?}", error.code()) } else { "Usage".to_owned() };
     let words = name.char_indices().map(|(n, c)| if n > 0 && c.is_uppercase() { format!("_{c}") } else { c.to_string() });
     json!({
-        "code": words.collect::<String>().to_uppercase(), "reason": error.reason_name(), "message": error.to_string(),
-        "metadata": error.metadata(), "fields": error.fields().iter().map(|field| &field.field).collect::<Vec<_>>(),
+        "code": words.collect::<String>().to_uppercase(), "reason": error.reason_name(), "message": error.message(),
+        "metadata": error.metadata(), "fields": error.violations().iter().map(|field| &field.field).collect::<Vec<_>>(),
         "retry_after_ms": error.retry_after().map(|after| after.as_millis() as u64),
     })
 }

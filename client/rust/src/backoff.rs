@@ -10,20 +10,49 @@ use crate::Error;
 
 /// The upper bound of the first pause, which doubles with each consecutive failure.
 const FIRST: Duration = Duration::from_millis(100);
-const LONGEST_OF_CALL: Duration = Duration::from_secs(2);
 const LONGEST_OF_STREAM: Duration = Duration::from_secs(5);
 
-/// The maximum number of attempts of a call.
-const TRIES: u32 = 5;
+/// How calls are retried that are safe to repeat, while the server is unavailable. Streams are resumed without limit instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Retry {
+    attempts: u32,
+    first: Duration,
+    longest: Duration,
+}
 
-/// Returns the pause before a retry after this many failures, or None for no retry. `left` is the time until the deadline.
-pub(crate) fn before_retry(tries: u32, status: &Status, left: Option<Duration>) -> Option<Duration> {
-    let retry_info = status.get_details_retry_info().and_then(|info| info.retry_delay).unwrap_or_default();
-    // A pause beyond the deadline would be useless and would hide the server's error.
-    let is_away = matches!(status.code(), Code::Unavailable | Code::Cancelled);
-    let is_hopeless = !is_away || tries >= TRIES || left.is_some_and(|left| retry_info > left);
-    let backoff = doubled(tries.saturating_sub(1), LONGEST_OF_CALL).mul_f64(0.8 + 0.4 * random());
-    (!is_hopeless).then(|| retry_info.max(backoff))
+impl Default for Retry {
+    /// At most five attempts, with pauses of 0.1 seconds, doubled each time, up to 2 seconds.
+    fn default() -> Self {
+        Self { attempts: 5, first: FIRST, longest: Duration::from_secs(2) }
+    }
+}
+
+impl Retry {
+    /// Sends each call once.
+    pub fn never() -> Self {
+        Self::default().max_attempts(1)
+    }
+
+    /// Sets the maximum number of attempts, at least 1.
+    pub fn max_attempts(self, attempts: u32) -> Self {
+        Self { attempts: attempts.max(1), ..self }
+    }
+
+    /// Sets the first and the longest pause between two attempts. The server may specify a longer one.
+    pub fn pauses(self, first: Duration, longest: Duration) -> Self {
+        Self { first, longest, ..self }
+    }
+
+    /// Returns the pause before a retry after this many failures, or None for no retry. `left` is the time until the deadline.
+    pub(crate) fn before_retry(self, tries: u32, status: &Status, left: Option<Duration>) -> Option<Duration> {
+        let retry_info = status.get_details_retry_info().and_then(|info| info.retry_delay).unwrap_or_default();
+        // A pause beyond the deadline would be useless and would hide the server's error.
+        let is_away = matches!(status.code(), Code::Unavailable | Code::Cancelled);
+        let is_hopeless = !is_away || tries >= self.attempts || left.is_some_and(|left| retry_info > left);
+        let backoff = doubled(self.first, tries.saturating_sub(1), self.longest).mul_f64(0.8 + 0.4 * random());
+        (!is_hopeless).then(|| retry_info.max(backoff))
+    }
 }
 
 /// Exponential backoff with full jitter, so that clients of one server do not reconnect at once.
@@ -45,14 +74,14 @@ impl Backoff {
         if !error.is_transient() || self.max_retries.is_some_and(|most| self.failures >= most) {
             return Err(error);
         }
-        let longest = doubled(self.failures, LONGEST_OF_STREAM);
+        let longest = doubled(FIRST, self.failures, LONGEST_OF_STREAM);
         self.failures = self.failures.saturating_add(1);
         Ok(error.retry_after().unwrap_or_default() + longest.mul_f64(random()))
     }
 }
 
-fn doubled(times: u32, longest: Duration) -> Duration {
-    longest.min(FIRST * 2u32.pow(times.min(10)))
+fn doubled(first: Duration, times: u32, longest: Duration) -> Duration {
+    longest.min(first.saturating_mul(2u32.pow(times.min(10))))
 }
 
 /// Returns a number from 0 to 1 that spreads load; it is not used for security.
@@ -68,22 +97,27 @@ mod tests {
 
     #[test]
     fn a_call_has_five_attempts_with_growing_pauses() {
-        let pauses: Vec<_> = (1..).map_while(|tries| before_retry(tries, &Status::unavailable("away"), None)).collect();
+        let pauses: Vec<_> =
+            (1..).map_while(|tries| Retry::default().before_retry(tries, &Status::unavailable("away"), None)).collect();
         assert_eq!(pauses.len(), 4);
         for (pause, about) in pauses.iter().zip([100, 200, 400, 800]) {
             let about = Duration::from_millis(about);
             assert!(*pause >= about.mul_f64(0.79) && *pause <= about.mul_f64(1.21), "{pauses:?}");
         }
-        assert!(before_retry(1, &Status::cancelled("overloaded"), None).is_some());
-        assert_eq!(before_retry(1, &Status::aborted("stale"), None), None);
+        assert!(Retry::default().before_retry(1, &Status::cancelled("overloaded"), None).is_some());
+        assert_eq!(Retry::default().before_retry(1, &Status::aborted("stale"), None), None);
+        assert_eq!(Retry::never().before_retry(1, &Status::unavailable("away"), None), None);
+        let brief = Retry::default().max_attempts(2).pauses(Duration::from_millis(1), Duration::from_millis(1));
+        assert!(brief.before_retry(1, &Status::unavailable("away"), None).expect("a second") < Duration::from_millis(2));
+        assert_eq!(brief.before_retry(2, &Status::unavailable("away"), None), None);
     }
 
     #[test]
     fn a_retry_waits_for_the_retry_delay_within_the_deadline() {
         let asks = ErrorDetails::with_retry_info(Some(Duration::from_secs(3)));
         let asks = Status::with_error_details(Code::Unavailable, "draining", asks);
-        assert_eq!(before_retry(1, &asks, Some(Duration::from_secs(4))), Some(Duration::from_secs(3)));
-        assert_eq!(before_retry(1, &asks, Some(Duration::from_secs(2))), None);
+        assert_eq!(Retry::default().before_retry(1, &asks, Some(Duration::from_secs(4))), Some(Duration::from_secs(3)));
+        assert_eq!(Retry::default().before_retry(1, &asks, Some(Duration::from_secs(2))), None);
     }
 
     fn away() -> Error {

@@ -12,23 +12,24 @@ use tonic_types::{ErrorDetails, ErrorInfo, FieldViolation, StatusExt};
 use crate::v1::ErrorReason;
 
 /// The domain of the server's reasons; those of proxies differ.
-const DOMAIN: &str = "threadkeep.dev";
+pub(crate) const DOMAIN: &str = "threadkeep.dev";
 
 /// The error of a failed call.
 ///
 /// ```
 /// # use threadkeep::{Error, ErrorReason};
 /// fn is_missing(error: &Error) -> bool {
-///     matches!(error.reason(), Some(ErrorReason::SessionNotFound))
+///     error.is(ErrorReason::SessionNotFound)
 /// }
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The server rejected the call, could not serve it, or was not reached.
-    #[error("{}", .status.message())]
+    #[error("{}: {}", named(.status.code(), .details), .status.message())]
     Call {
         /// The gRPC status.
+        #[source]
         status: Status,
         /// The decoded details of the status; the methods of this type read them.
         details: Box<ErrorDetails>,
@@ -51,8 +52,27 @@ impl Error {
 
     /// Returns the reason as the server sent it, for example "SESSION_NOT_FOUND"; empty if there is none.
     pub fn reason_name(&self) -> &str {
-        let Self::Call { status, .. } = self else { return "" };
-        self.info().map_or(reason_of(status.code()), |info| &info.reason)
+        let Self::Call { status, details } = self else { return "" };
+        of_server(details).map_or(reason_of(status.code()), |info| &info.reason)
+    }
+
+    /// Returns whether this is the reason.
+    pub fn is(&self, reason: ErrorReason) -> bool {
+        self.reason() == Some(reason)
+    }
+
+    /// Returns the message of the server without the reason and the code, which the text of the error has.
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Call { status, .. } => status.message(),
+            Self::Usage(problem) => problem,
+            Self::Summary(_) => "the summary failed",
+        }
+    }
+
+    /// Returns the id of the request in the server's log, if it sent one; it does so with INTERNAL.
+    pub fn request_id(&self) -> Option<&str> {
+        self.metadata().get("request_id").map(String::as_str)
     }
 
     /// Returns the gRPC status code; `InvalidArgument` for [`Error::Usage`], `Aborted` for [`Error::Summary`].
@@ -71,7 +91,7 @@ impl Error {
     }
 
     /// Returns the invalid fields of the request, with descriptions.
-    pub fn fields(&self) -> &[FieldViolation] {
+    pub fn violations(&self) -> &[FieldViolation] {
         self.details().and_then(ErrorDetails::bad_request).map_or(&[], |bad| &bad.field_violations)
     }
 
@@ -87,7 +107,7 @@ impl Error {
 
     /// Returns the details from the server itself, without those of proxies.
     fn info(&self) -> Option<&ErrorInfo> {
-        self.details().and_then(ErrorDetails::error_info).filter(|info| info.domain == DOMAIN)
+        self.details().and_then(of_server)
     }
 
     /// Returns the error that the server would return for this request.
@@ -120,6 +140,22 @@ impl From<Status> for Error {
     }
 }
 
+fn of_server(details: &ErrorDetails) -> Option<&ErrorInfo> {
+    details.error_info().filter(|info| info.domain == DOMAIN)
+}
+
+/// Returns the reason, the code, and the id of the request, as far as they say something.
+fn named(code: Code, details: &ErrorDetails) -> String {
+    let words = format!("{code:?}");
+    let words = words.char_indices().map(|(n, c)| if n > 0 && c.is_uppercase() { format!("_{c}") } else { c.to_string() });
+    let code = words.collect::<String>().to_uppercase();
+    match of_server(details) {
+        Some(info) if info.reason != code => format!("{} ({code})", info.reason),
+        Some(info) if info.metadata.contains_key("request_id") => format!("{code} (request {})", info.metadata["request_id"]),
+        _ => code,
+    }
+}
+
 /// Returns the reason that a code implies. Server and client may end a call; both cases must match the same reason.
 fn reason_of(code: Code) -> &'static str {
     match code {
@@ -147,9 +183,11 @@ mod tests {
         let error = Error::from(refused("VERSION_MISMATCH"));
         assert_eq!(error.reason(), Some(ErrorReason::VersionMismatch));
         assert_eq!(error.reason_name(), "VERSION_MISMATCH");
-        assert_eq!((error.code(), error.to_string().as_str()), (Code::Aborted, "the log moved"));
+        assert_eq!((error.code(), error.message()), (Code::Aborted, "the log moved"));
+        assert_eq!(error.to_string(), "VERSION_MISMATCH (ABORTED): the log moved");
+        assert!(std::error::Error::source(&error).is_some() && error.is(ErrorReason::VersionMismatch));
         assert_eq!(error.metadata()["actual"], "9");
-        assert_eq!(error.fields()[0].field, "events[0].event_id");
+        assert_eq!(error.violations()[0].field, "events[0].event_id");
         assert_eq!(error.retry_after(), Some(Duration::from_millis(1500)));
         assert!(error.is_transient());
     }
@@ -159,6 +197,13 @@ mod tests {
         let error = Error::from(refused("SOMETHING_NEW"));
         assert_eq!((error.reason(), error.reason_name()), (None, "SOMETHING_NEW"));
         assert_eq!(Error::from(refused("UNSPECIFIED")).reason(), None);
+    }
+
+    #[test]
+    fn the_text_of_an_internal_error_has_the_id_of_its_request() {
+        let info = ErrorDetails::with_error_info("INTERNAL", DOMAIN, [("request_id".to_owned(), "r7".to_owned())]);
+        let error = Error::from(Status::with_error_details(Code::Internal, "oops", info));
+        assert_eq!((error.to_string().as_str(), error.request_id()), ("INTERNAL (request r7): oops", Some("r7")));
     }
 
     #[test]
@@ -175,6 +220,7 @@ mod tests {
         let bare = Error::from(Status::not_found("gone"));
         assert_eq!((bare.reason(), bare.reason_name(), bare.retry_after()), (None, "", None));
         assert!(!bare.is_transient());
+        assert_eq!(bare.to_string(), "NOT_FOUND: gone");
         let broken = Error::from(Status::with_details(Code::Unavailable, "away", vec![0xff, 0x01].into()));
         assert_eq!((broken.reason_name(), broken.code()), ("", Code::Unavailable));
         assert!(broken.is_transient());
@@ -190,6 +236,6 @@ mod tests {
     fn an_error_without_a_call_has_no_reason() {
         let usage = Error::Usage("give one".into());
         assert_eq!((usage.reason(), usage.code(), usage.to_string().as_str()), (None, Code::InvalidArgument, "give one"));
-        assert!(usage.metadata().is_empty() && usage.fields().is_empty() && usage.retry_after().is_none());
+        assert!(usage.metadata().is_empty() && usage.violations().is_empty() && usage.retry_after().is_none());
     }
 }

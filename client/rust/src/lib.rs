@@ -2,40 +2,46 @@
 //! sessions, read contexts, compact, search, and watch changes.
 //!
 //! ```no_run
-//! use threadkeep::{Client, StreamExt, assistant, text_of, user};
+//! use threadkeep::{Client, assistant, text_of, user};
 //!
 //! # async fn example() -> Result<(), threadkeep::Error> {
 //! let client = Client::builder().app("travel").user_id("ada").build()?;
-//! client.append("trip", [user("Is BA117 on time?"), assistant("Yes.")]).create().await?;
-//! let mut events = client.list_events("trip", None);
-//! while let Some(event) = events.next().await {
-//!     println!("{}", text_of(&event?));
+//! let trip = client.session("trip");
+//! trip.append([user("Is BA117 on time?"), assistant("Yes.")]).create_if_missing().await?;
+//! let mut events = trip.events().items();
+//! while let Some(event) = events.try_next().await? {
+//!     println!("{}", text_of(&event));
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The functions of [`Client`] cover the common tasks of agents. The generated clients offer every RPC: `client.sessions()`,
-//! `client.events()`, `client.compaction()` and so on. They use the same connection, credential, deadlines and retries; `?`
-//! converts their `tonic::Status` to an [`Error`]. They send requests unchanged: app and user are not completed.
+//! [`Client`] and its handles cover the tasks of agents: [`SessionHandle`], [`ConsumerHandle`], [`UserMemory`],
+//! [`PolicyHandle`](compaction::PolicyHandle). A call is a builder to await; a list is a builder that returns all its `items()`
+//! or one `page()`. [`Client::raw`] has the generated clients of every RPC, with the same connection, credential, deadlines and
+//! retries; `?` converts their `tonic::Status` to an [`Error`].
 //!
 //! Calls that are safe to repeat are retried up to four times while the server is unavailable; others never are. Dropping a
-//! future or a stream cancels it.
+//! future or a stream cancels it. Retries, reopened streams and rejected deliveries are events of `tracing`.
 
 mod address;
-mod append;
 mod backoff;
+mod builder;
+mod call;
 mod client;
+pub mod compaction;
+mod consumer;
 mod cursor;
 mod error;
+mod filter;
 mod memory;
 mod messages;
 mod pages;
+mod provider;
 mod scope;
 mod session;
 mod transport;
 mod watch;
-mod windows;
 
 /// Every message, enum and client of the API, generated from the protos.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic, rustdoc::all)]
@@ -50,22 +56,30 @@ mod retryable {
     include!("gen/retryable.rs");
 }
 
-pub use append::Append;
-pub use client::{Builder, Client, DEFAULT_ADDRESS, DEFAULT_TIMEOUT};
+pub use backoff::Retry;
+pub use builder::Builder;
+pub use call::{Call, Unary};
+pub use client::{Client, DEFAULT_ADDRESS, DEFAULT_TIMEOUT, Raw};
+pub use consumer::{ConsumerHandle, Deliveries, Delivery, Park, Parked, Run};
 pub use error::Error;
-/// Provides `next`, `take`, `map` and so on for lists and subscriptions.
+pub use filter::{Authors, EventFilter};
+/// Provides `take`, `map` and so on for items.
 pub use futures_util::{StreamExt, TryStreamExt};
 pub use memory::{UserMemory, remember};
 pub use messages::{
-    ToolOutput, assistant, assistant_with_calls, new_event_id, system, text_of, text_of_memory, tool_call, tool_error,
-    tool_result, user, with_ids,
+    Json, ToolOutput, assistant, assistant_with_calls, assistant_with_parts, media, new_event_id, reasoning, system, text,
+    text_of, text_of_memory, tool_call, tool_error, tool_result, user, user_with_parts, with_ids,
 };
-pub use pages::{Items, Paged};
-pub use session::SessionLike;
+pub use pages::{Items, List, Paged};
+pub use provider::MemoryProvider;
+pub use session::{
+    Append, AppendStream, AppendStreamOptions, Appended, CompactWith, Erasure, Expect, Receipt, Replacement, SessionHandle,
+    SessionLike,
+};
 pub use tonic;
-pub use v1::{Change, ErrorReason, EventFilter, MemoryEntry, Role, SessionEvent, SessionRef, change::Kind};
+pub use transport::Transport;
+pub use v1::{Change, ErrorReason, IfExists, MemoryEntry, Role, SearchMode, SessionEvent, SessionRef, change::Kind};
 pub use watch::{Start, Watch, WatchRequest};
-pub use windows::Replacement;
 
 /// The version of this crate.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

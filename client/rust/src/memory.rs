@@ -2,14 +2,13 @@
 
 use crate::v1::delete_memories_request::Selection;
 use crate::v1::{
-    AddMemoriesRequest, AddMemoriesResponse, AddSessionToMemoryRequest, AddSessionToMemoryResponse, DeleteMemoriesRequest,
-    DeleteMemoriesResponse, ListMemoriesRequest, MemoryEntry, MemoryFilter, MemoryScope, SearchMemoryRequest,
-    SearchMemoryResponse, SessionRef,
+    AddMemoriesRequest, AddSessionToMemoryRequest, DeleteMemoriesRequest, ListMemoriesRequest, MemoryEntry, MemoryFilter,
+    MemoryIds, MemoryScope, SearchMemoryRequest, SearchMode, SessionRef,
 };
-use crate::{Client, Error, Items, new_event_id, user};
+use crate::{Call, Client, List, new_event_id, user};
 
-/// A handle on the long-term memory of one user in one app, from [`Client::memory`], which makes no call. The handle's scope
-/// replaces the scope of requests. Every call may fail with MEMORY_NOT_CONFIGURED.
+/// A handle on the long-term memory of one user in one app, from [`Client::memory`], which makes no call. Every call may fail
+/// with MEMORY_NOT_CONFIGURED.
 #[derive(Clone, Debug)]
 pub struct UserMemory {
     client: Client,
@@ -40,44 +39,80 @@ impl UserMemory {
     /// existing id with the same content is a replay.
     ///
     /// Errors: MEMORY_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
-    pub async fn add(&self, entries: impl IntoIterator<Item = MemoryEntry>) -> Result<AddMemoriesResponse, Error> {
+    pub fn add(&self, entries: impl IntoIterator<Item = MemoryEntry>) -> Call<AddMemoriesRequest> {
         let mut memories: Vec<_> = entries.into_iter().collect();
         memories.iter_mut().filter(|entry| entry.id.is_empty()).for_each(|entry| entry.id = new_event_id());
-        let request = AddMemoriesRequest { scope: self.scope(), memories };
-        Ok(self.client.memories().add_memories(request).await?.into_inner())
+        Call::new(&self.client, AddMemoriesRequest { scope: self.scope(), memories })
     }
 
     /// Ingests a session: adds one entry per event with text. Existing entries are unchanged and deleted entries stay deleted,
-    /// so the call can be repeated. To select events or include tools, see [`Client::memories`].
+    /// so the call can be repeated. To select events or include tools, see [`Call::with`].
     ///
     /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
-    pub async fn add_session(&self, session_id: impl Into<String>) -> Result<AddSessionToMemoryResponse, Error> {
+    pub fn add_session(&self, session_id: impl Into<String>) -> Call<AddSessionToMemoryRequest> {
         let MemoryScope { app, user_id } = self.scope.clone();
         let session = Some(SessionRef { app, user_id, session_id: session_id.into() });
-        let request = AddSessionToMemoryRequest { session, ..Default::default() };
-        Ok(self.client.memories().add_session_to_memory(request).await?.into_inner())
+        Call::new(&self.client, AddSessionToMemoryRequest { session, ..Default::default() })
     }
 
-    /// Searches entries, best first. An empty query returns nothing.
+    /// Searches entries, best first. The query has at most 1,024 characters; an empty one returns nothing.
     ///
     /// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
-    pub async fn search(&self, request: SearchMemoryRequest) -> Result<SearchMemoryResponse, Error> {
-        let request = SearchMemoryRequest { scope: self.scope(), ..request };
-        Ok(self.client.memories().search_memory(request).await?.into_inner())
+    pub fn search(&self, query: impl Into<String>) -> Call<SearchMemoryRequest> {
+        Call::new(&self.client, SearchMemoryRequest { scope: self.scope(), query: query.into(), ..Default::default() })
     }
 
-    /// Lists the entries that match the filter, by default all, most recently added first.
-    pub fn list(&self, filter: impl Into<Option<MemoryFilter>>) -> Items<MemoryEntry> {
-        self.client.pages(ListMemoriesRequest { scope: self.scope(), filter: filter.into(), ..Default::default() })
+    /// Lists the entries, most recently added first.
+    pub fn list(&self) -> List<ListMemoriesRequest> {
+        self.client.list(ListMemoriesRequest { scope: self.scope(), ..Default::default() })
     }
 
-    /// Deletes entries permanently; the response is a receipt.
-    pub async fn delete(&self, selection: Selection) -> Result<DeleteMemoriesResponse, Error> {
-        let request = DeleteMemoriesRequest { scope: self.scope(), selection: Some(selection) };
-        Ok(self.client.memories().delete_memories(request).await?.into_inner())
+    /// Deletes the entries with these ids permanently; the response is a receipt.
+    pub fn delete<T: Into<String>>(&self, ids: impl IntoIterator<Item = T>) -> Call<DeleteMemoriesRequest> {
+        self.deleting(Selection::Ids(MemoryIds { ids: ids.into_iter().map(Into::into).collect() }))
+    }
+
+    /// Deletes the entries that came from this session permanently; the response is a receipt.
+    pub fn delete_session(&self, session_id: impl Into<String>) -> Call<DeleteMemoriesRequest> {
+        self.deleting(Selection::SessionId(session_id.into()))
+    }
+
+    /// Deletes all entries permanently; the response is a receipt.
+    pub fn delete_all(&self) -> Call<DeleteMemoriesRequest> {
+        self.deleting(Selection::All(true))
+    }
+
+    fn deleting(&self, selection: Selection) -> Call<DeleteMemoriesRequest> {
+        Call::new(&self.client, DeleteMemoriesRequest { scope: self.scope(), selection: Some(selection) })
     }
 
     fn scope(&self) -> Option<MemoryScope> {
         Some(self.scope.clone())
+    }
+}
+
+impl Call<SearchMemoryRequest> {
+    /// Sets the maximum number of entries. Default: 10.
+    pub fn top_k(mut self, count: u32) -> Self {
+        self.request.top_k = count.try_into().unwrap_or(i32::MAX);
+        self
+    }
+
+    /// Sets how to search. Default: the server chooses.
+    pub fn mode(mut self, mode: SearchMode) -> Self {
+        self.request.mode = mode.into();
+        self
+    }
+
+    /// Leaves out entries with a lower score.
+    pub fn min_score(mut self, score: f64) -> Self {
+        self.request.min_score = Some(score);
+        self
+    }
+
+    /// Searches only entries that match. Default: all.
+    pub fn filter(mut self, filter: MemoryFilter) -> Self {
+        self.request.filter = Some(filter);
+        self
     }
 }

@@ -10,7 +10,10 @@
 
 use uuid::Uuid;
 
-use crate::v1::{ChatMessage, MemoryEntry, Part, Role, SessionEvent, ToolCallPart, ToolResultPart, part::Content};
+use crate::v1::{
+    ChatMessage, MediaPart, MemoryEntry, Part, ReasoningPart, Role, SessionEvent, ToolCallPart, ToolResultPart, media_part,
+    part::Content,
+};
 
 /// Returns a user message. On the root branch it starts a turn.
 pub fn user(text: impl Into<String>) -> SessionEvent {
@@ -57,13 +60,40 @@ fn event(role: Role, parts: impl IntoIterator<Item = Part>) -> SessionEvent {
     SessionEvent { message: Some(message), ..Default::default() }
 }
 
+/// Returns a part of the model's reasoning, for [`assistant_with_parts`].
+pub fn reasoning(text: impl Into<String>) -> Part {
+    Part { content: Some(Content::Reasoning(ReasoningPart { text: text.into(), ..Default::default() })) }
+}
+
+/// Returns a part of media at this URI, for [`user_with_parts`] and [`assistant_with_parts`].
+pub fn media(mime_type: impl Into<String>, uri: impl Into<String>) -> Part {
+    let source = Some(media_part::Source::Uri(uri.into()));
+    Part { content: Some(Content::Media(MediaPart { mime_type: mime_type.into(), source, ..Default::default() })) }
+}
+
+/// Returns a part of plain text, which keyword filters and search look at.
+pub fn text(text: impl Into<String>) -> Part {
+    text_part(text)
+}
+
+/// Returns a user message of several parts.
+pub fn user_with_parts(parts: impl IntoIterator<Item = Part>) -> SessionEvent {
+    event(Role::User, parts)
+}
+
+/// Returns a model message of several parts.
+pub fn assistant_with_parts(parts: impl IntoIterator<Item = Part>) -> SessionEvent {
+    event(Role::Assistant, parts)
+}
+
 fn text_part(text: impl Into<String>) -> Part {
     Part { content: Some(Content::Text(text.into())) }
 }
 
-/// Returns a tool call of kind "function". `arguments_json` is stored verbatim.
-pub fn tool_call(id: impl Into<String>, name: impl Into<String>, arguments_json: impl Into<String>) -> Part {
-    let call = ToolCallPart { id: id.into(), name: name.into(), kind: "function".into(), arguments_json: arguments_json.into() };
+/// Returns a tool call of kind "function", with arguments as the model wrote them.
+pub fn tool_call(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<Json>) -> Part {
+    let arguments_json = arguments.into().into();
+    let call = ToolCallPart { id: id.into(), name: name.into(), kind: "function".into(), arguments_json };
     Part { content: Some(Content::ToolCall(call)) }
 }
 
@@ -76,23 +106,83 @@ pub enum ToolOutput {
     Json(String),
 }
 
-impl<T: AsRef<str>> From<T> for ToolOutput {
-    fn from(text: T) -> Self {
-        Self::Text(text.as_ref().to_owned())
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&String> for ToolOutput {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<Json> for ToolOutput {
+    fn from(json: Json) -> Self {
+        Self::Json(json.0)
+    }
+}
+
+#[cfg(feature = "serde_json")]
+impl From<serde_json::Value> for ToolOutput {
+    fn from(value: serde_json::Value) -> Self {
+        Self::Json(value.to_string())
+    }
+}
+
+/// JSON text, which is sent verbatim. With the feature `serde_json`, a `serde_json::Value` is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Json(String);
+
+impl From<&str> for Json {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl From<String> for Json {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&String> for Json {
+    fn from(text: &String) -> Self {
+        Self(text.clone())
+    }
+}
+
+#[cfg(feature = "serde_json")]
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value.to_string())
+    }
+}
+
+impl From<Json> for String {
+    fn from(json: Json) -> Self {
+        json.0
     }
 }
 
 /// Returns the text of the event as search sees it: its text parts, joined by line feeds. Empty if there is none.
 pub fn text_of(event: &SessionEvent) -> String {
-    text(event.message.as_ref())
+    joined(event.message.as_ref())
 }
 
 /// Returns the text of a memory entry, like [`text_of`].
 pub fn text_of_memory(entry: &MemoryEntry) -> String {
-    text(entry.content.as_ref())
+    joined(entry.content.as_ref())
 }
 
-fn text(message: Option<&ChatMessage>) -> String {
+fn joined(message: Option<&ChatMessage>) -> String {
     let contents = message.into_iter().flat_map(|message| &message.parts).filter_map(|part| part.content.as_ref());
     let texts = contents.filter_map(|content| if let Content::Text(text) = content { Some(text.as_str()) } else { None });
     texts.collect::<Vec<_>>().join("\n")
@@ -150,10 +240,18 @@ mod tests {
         assert_eq!((json.parts.len(), json.structured_json.as_str(), json.is_error), (0, "{\"late\": 5}", true));
     }
 
+    #[cfg(feature = "serde_json")]
+    #[test]
+    fn a_json_value_is_json_text() {
+        let value = || serde_json::json!({"at": 5});
+        assert_eq!(ToolOutput::from(value()), ToolOutput::Json("{\"at\":5}".into()));
+        assert_eq!(String::from(Json::from(value())), "{\"at\":5}");
+    }
+
     #[test]
     fn text_of_joins_the_text_parts() {
-        let parts = [text_part("one"), tool_call("c", "f", "{}"), text_part("two")];
-        assert_eq!(text_of(&event(Role::Assistant, parts)), "one\ntwo");
+        let parts = [text("one"), tool_call("c", "f", "{}"), reasoning("so"), media("image/png", "s3://a"), text("two")];
+        assert_eq!(text_of(&assistant_with_parts(parts)), "one\ntwo");
         assert_eq!(text_of(&SessionEvent::default()), "");
     }
 

@@ -1,25 +1,77 @@
-//! Lists, page by page.
+//! Lists: all items, or one page.
 
-use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use tonic::Status;
 
-use crate::v1::{
-    Compaction, EventFilter, ListCompactionsRequest, ListEventsRequest, ListMemoriesRequest, ListSessionsRequest, MemoryEntry,
-    SearchEventsRequest, SearchHit, Session, SessionEvent,
-};
-use crate::{Client, Error, SessionLike};
+use crate::v1::{self, SortOrder};
+use crate::{Client, Error, EventFilter};
 
-/// A stream of items; [`StreamExt`] provides `next`. It ends after an error. Pages are fetched only when needed, and dropping
-/// the stream ends its call.
-pub type Items<T> = BoxStream<'static, Result<T, Error>>;
+/// A stream of items. It ends after an error. Dropping it ends its call.
+#[must_use = "nothing is fetched until the items are read"]
+pub struct Items<T>(BoxStream<'static, Result<T, Error>>);
 
-/// A request with a paged response, for [`Client::pages`].
+impl<T> Items<T> {
+    pub(crate) fn new(stream: impl Stream<Item = Result<T, Error>> + Send + 'static) -> Self {
+        Self(stream.boxed())
+    }
+
+    /// Returns the next item; None after the last one.
+    pub async fn next(&mut self) -> Option<Result<T, Error>> {
+        self.0.next().await
+    }
+
+    /// Returns the next item, or the error; None after the last one.
+    pub async fn try_next(&mut self) -> Result<Option<T>, Error> {
+        self.0.try_next().await
+    }
+
+    /// Returns all items, or the first error.
+    pub async fn try_collect<C: Default + Extend<T>>(self) -> Result<C, Error> {
+        self.0.try_collect().await
+    }
+}
+
+impl<T> Stream for Items<T> {
+    type Item = Result<T, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_next_unpin(context)
+    }
+}
+
+impl<T> std::fmt::Debug for Items<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Items(..)")
+    }
+}
+
+/// A list: set its options, then take all its [`items`](Self::items), or one [`page`](Self::page).
+#[derive(Clone, Debug)]
+#[must_use = "nothing is fetched until a page or the items are read"]
+pub struct List<Q> {
+    client: Client,
+    request: Q,
+}
+
+/// The request of a list. Implemented by messages of [`v1`].
 pub trait Paged: Clone + Send + Sized + 'static {
     /// The items of the pages.
     type Item: Send + 'static;
+    /// A page: the response of the call.
+    type Page: Send + 'static;
 
-    /// Returns one page and the request of the next one; None after the last page.
-    fn page(self, client: &Client) -> impl Future<Output = Result<(Vec<Self::Item>, Option<Self>), Status>> + Send;
+    /// Returns the page at the token of the request.
+    fn fetch(self, client: &Client) -> impl Future<Output = Result<Self::Page, Status>> + Send;
+
+    /// Returns the items of a page, and the token of the next one; empty for the last one.
+    fn split(page: Self::Page) -> (Vec<Self::Item>, String);
+
+    /// Sets the size and the token of the page.
+    fn at(&mut self, page_size: Option<u32>, page_token: Option<String>);
 
     /// Returns the request with its empty app and user completed.
     #[must_use]
@@ -29,14 +81,22 @@ pub trait Paged: Clone + Send + Sized + 'static {
 }
 
 macro_rules! paged {
-    ($($request:ty: $service:ident.$method:ident -> $items:ident: $item:ty $(, by $completed:ident)?;)*) => {$(
-        impl Paged for $request {
+    ($($request:ident: $service:ident.$method:ident -> $response:ident.$items:ident: $item:ty $(, by $completed:ident)?;)*) => {$(
+        impl Paged for v1::$request {
             type Item = $item;
+            type Page = v1::$response;
 
-            async fn page(self, client: &Client) -> Result<(Vec<$item>, Option<Self>), Status> {
-                let page = client.$service().$method(self.clone()).await?.into_inner();
-                let token = Some(page.next_page_token).filter(|token| !token.is_empty());
-                Ok((page.$items, token.map(|page_token| Self { page_token, ..self })))
+            async fn fetch(self, client: &Client) -> Result<Self::Page, Status> {
+                Ok(client.raw().$service().$method(self).await?.into_inner())
+            }
+
+            fn split(page: Self::Page) -> (Vec<$item>, String) {
+                (page.$items, page.next_page_token)
+            }
+
+            fn at(&mut self, page_size: Option<u32>, page_token: Option<String>) {
+                self.page_size = page_size.map_or(self.page_size, |size| size.try_into().unwrap_or(i32::MAX));
+                self.page_token = page_token.unwrap_or_else(|| std::mem::take(&mut self.page_token));
             }
 
             $(fn completed(self, client: &Client) -> Self {
@@ -47,55 +107,144 @@ macro_rules! paged {
 }
 
 paged! {
-    ListSessionsRequest: sessions.list_sessions -> sessions: Session, by own_sessions;
-    ListEventsRequest: events.list_events -> events: SessionEvent;
-    SearchEventsRequest: searches.search_events -> hits: SearchHit, by own_search;
-    ListCompactionsRequest: compaction.list_compactions -> compactions: Compaction;
-    ListMemoriesRequest: memories.list_memories -> entries: MemoryEntry;
+    ListSessionsRequest: sessions.list_sessions -> ListSessionsResponse.sessions: v1::Session, by own_sessions;
+    ListEventsRequest: events.list_events -> ListEventsResponse.events: v1::SessionEvent;
+    SearchEventsRequest: searches.search_events -> SearchEventsResponse.hits: v1::SearchHit, by own_search;
+    ListCompactionsRequest: compaction.list_compactions -> ListCompactionsResponse.compactions: v1::Compaction;
+    ListMemoriesRequest: memories.list_memories -> ListMemoriesResponse.entries: v1::MemoryEntry;
+    ListConsumersRequest: consumers.list_consumers -> ListConsumersResponse.consumers: v1::Consumer;
+    ListParkedChangesRequest: consumers.list_parked_changes -> ListParkedChangesResponse.parked_changes: v1::ParkedChange;
 }
 
 impl Client {
-    /// Iterates over all items of a list request, page by page. Each page is fetched when it is reached, with its own timeout.
-    /// It starts at the `page_token` of the request and uses its `page_size`.
+    /// Returns the list of a request. An app or user that a ListSessionsRequest or the scope of a SearchEventsRequest leaves
+    /// empty is the client's; see [`all_users`](Self::all_users).
+    pub fn list<Q: Paged>(&self, request: Q) -> List<Q> {
+        List { client: self.clone(), request }
+    }
+}
+
+impl<Q: Paged> List<Q> {
+    /// Sets the maximum number of items per page; 0 means the server's default.
+    pub fn page_size(mut self, size: u32) -> Self {
+        self.request.at(Some(size), None);
+        self
+    }
+
+    /// Starts at this page: the `next_page_token` of the one before it, with otherwise the same options.
+    pub fn page_token(mut self, token: impl Into<String>) -> Self {
+        self.request.at(None, Some(token.into()));
+        self
+    }
+
+    /// Sets another timeout of each page; None for no limit. Default: that of the client.
+    pub fn timeout(self, limit: impl Into<Option<Duration>>) -> Self {
+        Self { client: self.client.with_timeout(limit), ..self }
+    }
+
+    /// Changes the request, for fields without a method of their own.
+    pub fn with(mut self, change: impl FnOnce(&mut Q)) -> Self {
+        change(&mut self.request);
+        self
+    }
+
+    /// Returns one page, and the token of the next one.
     ///
-    /// An app or user that a ListSessionsRequest or the scope of a SearchEventsRequest leaves empty is the client's; see
-    /// [`all_users`](Self::all_users).
+    /// Errors: INVALID_PAGE_TOKEN, and those of the list.
+    pub async fn page(self) -> Result<Q::Page, Error> {
+        Ok(self.request.completed(&self.client).fetch(&self.client).await?)
+    }
+
+    /// Returns all items, page by page: each page is fetched when it is reached, with its own timeout.
     ///
-    /// Errors: INVALID_PAGE_TOKEN, and those of the request.
-    pub fn pages<R: Paged>(&self, request: R) -> Items<R::Item> {
-        let first = Some(request.completed(self));
-        let pages = stream::try_unfold((self.clone(), first), async |(client, request)| {
-            let Some(request) = request else { return Ok::<_, Error>(None) };
-            let (items, next) = R::page(request, &client).await?;
+    /// Errors: INVALID_PAGE_TOKEN, and those of the list.
+    pub fn items(self) -> Items<Q::Item> {
+        let first = Some(self.request.completed(&self.client));
+        let pages = stream::try_unfold((self.client, first), async |(client, request)| {
+            let Some(mut request) = request else { return Ok::<_, Error>(None) };
+            let (items, token) = Q::split(request.clone().fetch(&client).await?);
+            let next = (!token.is_empty()).then(|| {
+                request.at(None, Some(token));
+                request
+            });
             Ok(Some((stream::iter(items.into_iter().map(Ok)), (client, next))))
         });
-        pages.try_flatten().boxed()
+        Items::new(pages.try_flatten())
+    }
+}
+
+impl List<v1::ListSessionsRequest> {
+    /// Keeps only sessions with this label; several labels must all be there. At most 64.
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.request.labels.insert(key.into(), value.into());
+        self
     }
 
-    /// Lists the events of a session that match the filter, by default all, oldest first. An unknown session has none.
+    /// Lists sessions of this user instead of the client's.
+    pub fn user_id(mut self, user_id: impl Into<String>) -> Self {
+        self.request.user_id = user_id.into();
+        self
+    }
+
+    /// Lists sessions of this app instead of the client's; "" means sessions without an app.
+    pub fn app(mut self, app: impl Into<String>) -> Self {
+        self.request.app = Some(app.into());
+        self
+    }
+}
+
+impl List<v1::ListEventsRequest> {
+    /// Keeps only events that match. Default: all.
+    pub fn filter(mut self, filter: impl Into<EventFilter>) -> Self {
+        self.request.filter = Some(filter.into().into());
+        self
+    }
+
+    /// Lists the newest first. Default: the oldest.
+    pub fn newest_first(mut self) -> Self {
+        self.request.order = SortOrder::Descending.into();
+        self
+    }
+}
+
+impl List<v1::SearchEventsRequest> {
+    /// Searches only events that match. Default: all.
+    pub fn filter(mut self, filter: impl Into<EventFilter>) -> Self {
+        self.request.filter = Some(filter.into().into());
+        self
+    }
+
+    /// Sets how to search. Default: the server chooses. Hits come best first; with SUBSTRING oldest first.
     ///
-    /// Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
-    pub fn list_events(&self, session: impl Into<SessionLike>, filter: impl Into<Option<EventFilter>>) -> Items<SessionEvent> {
-        let session = Some(self.session(session));
-        self.pages(ListEventsRequest { session, filter: filter.into(), ..Default::default() })
+    /// Errors: EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+    pub fn mode(mut self, mode: v1::SearchMode) -> Self {
+        self.request.mode = mode.into();
+        self
     }
 
-    /// Lists the sessions of the client's app and user, newest first. For others see [`all_users`](Self::all_users), for labels
-    /// [`pages`](Self::pages).
-    pub fn list_sessions(&self) -> Items<Session> {
-        self.pages(ListSessionsRequest::default())
+    /// Returns this many events before and after each hit. Default: 0.
+    pub fn neighbors(mut self, count: u32) -> Self {
+        self.request.neighbors = count.try_into().unwrap_or(i32::MAX);
+        self
     }
 
-    /// Searches the events of the client's app and user, archived ones included, in a mode that the server chooses. The query
-    /// has at most 1,024 characters. For one session, another scope or another mode, see [`Self::pages`].
-    ///
-    /// Errors: INVALID_FIELD.
-    pub fn search(&self, query: impl Into<String>, filter: impl Into<Option<EventFilter>>) -> Items<SearchHit> {
-        self.pages(SearchEventsRequest { query: query.into(), filter: filter.into(), ..Default::default() })
+    /// Returns the best hit of each turn, or of each session.
+    pub fn grouping(mut self, grouping: v1::HitGrouping) -> Self {
+        self.request.grouping = grouping.into();
+        self
     }
 
-    /// Lists the compactions of a session, newest first. Errors: SESSION_NOT_FOUND.
-    pub fn list_compactions(&self, session: impl Into<SessionLike>) -> Items<Compaction> {
-        self.pages(ListCompactionsRequest { session: Some(self.session(session)), ..Default::default() })
+    /// Leaves out hits with a lower score.
+    pub fn min_score(mut self, score: f64) -> Self {
+        self.request.min_score = Some(score);
+        self
+    }
+}
+
+impl List<v1::ListMemoriesRequest> {
+    /// Keeps only entries that match. Default: all.
+    pub fn filter(mut self, filter: v1::MemoryFilter) -> Self {
+        self.request.filter = Some(filter);
+        self
     }
 }

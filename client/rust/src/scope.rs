@@ -1,8 +1,10 @@
 //! The sessions that a call covers.
 
+use crate::Client;
 use crate::v1::search_events_request::Scope;
-use crate::v1::{AppScope, DeleteExpiredSessionsRequest, ListSessionsRequest, SearchEventsRequest, UserScope, WatchAllRequest};
-use crate::{Client, Error, v1};
+use crate::v1::{
+    AppScope, ChangeScope, DeleteExpiredSessionsRequest, ListSessionsRequest, SearchEventsRequest, UserScope, WatchAllRequest,
+};
 
 /// How far a client reaches beyond its own app and user.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,11 +18,11 @@ impl Client {
     /// a request specifies one. Otherwise a user that a request leaves empty is the client's.
     ///
     /// ```no_run
-    /// # use threadkeep::{Client, StreamExt};
+    /// # use threadkeep::Client;
     /// # async fn example(client: Client) -> Result<(), threadkeep::Error> {
-    /// let mut sessions = client.all_users().list_sessions();
-    /// while let Some(session) = sessions.next().await {
-    ///     println!("{:?}", session?.r#ref);
+    /// let mut sessions = client.all_users().sessions().label("team", "eu").items();
+    /// while let Some(session) = sessions.try_next().await? {
+    ///     println!("{:?}", session.r#ref);
     /// }
     /// # Ok(())
     /// # }
@@ -37,27 +39,20 @@ impl Client {
         Self { reach: Reach { all_apps: true, ..self.reach }, ..self.clone() }
     }
 
-    /// Deletes sessions that expired before the time of the request, by default now, at most 1,000; the response reports
-    /// whether more remain. An app or user that the request leaves empty is the client's; see [`all_users`](Self::all_users).
-    ///
-    /// Errors: INVALID_FIELD for a time in the future.
-    pub async fn delete_expired_sessions(
-        &self,
-        request: DeleteExpiredSessionsRequest,
-    ) -> Result<v1::DeleteExpiredSessionsResponse, Error> {
-        let (app, user_id) = (self.app_or(request.app), self.user_or(request.user_id));
-        let request = DeleteExpiredSessionsRequest { app, user_id, ..request };
-        Ok(self.sessions().delete_expired_sessions(request).await?.into_inner())
+    pub(crate) fn own_expired(&self, request: DeleteExpiredSessionsRequest) -> DeleteExpiredSessionsRequest {
+        DeleteExpiredSessionsRequest { app: self.app_or(request.app), user_id: self.user_or(request.user_id), ..request }
     }
 
     pub(crate) fn own_sessions(&self, request: ListSessionsRequest) -> ListSessionsRequest {
         ListSessionsRequest { app: self.app_or(request.app), user_id: self.user_or(request.user_id), ..request }
     }
 
+    pub(crate) fn own_scope(&self, scope: ChangeScope) -> ChangeScope {
+        ChangeScope { app: self.app_or(scope.app), user_id: self.user_or(scope.user_id), ..scope }
+    }
+
     pub(crate) fn own_changes(&self, request: WatchAllRequest) -> WatchAllRequest {
-        let mut scope = request.scope.unwrap_or_default();
-        (scope.app, scope.user_id) = (self.app_or(scope.app), self.user_or(scope.user_id));
-        WatchAllRequest { scope: Some(scope), ..request }
+        WatchAllRequest { scope: Some(self.own_scope(request.scope.unwrap_or_default())), ..request }
     }
 
     /// All users are the scope of an app.
@@ -77,12 +72,12 @@ impl Client {
         SearchEventsRequest { scope: Some(scope), ..request }
     }
 
-    fn user_or(&self, given: String) -> String {
+    pub(crate) fn user_or(&self, given: String) -> String {
         if given.is_empty() && !self.reach.all_users { self.shared.user_id.clone() } else { given }
     }
 
     /// None means any app, also for a client without one.
-    fn app_or(&self, given: Option<String>) -> Option<String> {
+    pub(crate) fn app_or(&self, given: Option<String>) -> Option<String> {
         let own = || (!self.reach.all_apps && !self.shared.app.is_empty()).then(|| self.shared.app.clone());
         given.or_else(own)
     }
@@ -152,7 +147,7 @@ mod tests {
     fn all_users_and_all_apps_change_only_the_reach() {
         let own = client().with_timeout(None);
         let wide = own.all_users().all_apps();
-        assert_eq!((wide.timeout, wide.session("s")), (None, own.session("s")));
+        assert_eq!((wide.timeout, wide.session("s").reference()), (None, own.session("s").reference()));
         assert_eq!(own.own_sessions(ListSessionsRequest::default()).user_id, "alice");
         assert_eq!(wide.with_timeout(None).own_sessions(ListSessionsRequest::default()).user_id, "");
     }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use futures_util::stream;
 use http::header::AUTHORIZATION;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body_util::{BodyExt, Full, StreamBody};
 use tokio::time::{Instant, sleep, timeout};
 use tonic::body::Body;
@@ -17,7 +17,7 @@ use tower::{Service, ServiceExt};
 
 use crate::Client;
 use crate::address::DEFAULT_PORT;
-use crate::backoff::before_retry;
+use crate::builder::{Credential, bearer};
 use crate::error::Closed;
 use crate::retryable::RETRYABLE;
 
@@ -34,8 +34,17 @@ const NOT_HTTP2: &str = "frame with invalid size";
 
 type Answer = Result<Response<Body>, Status>;
 
-/// The connection of the generated clients.
-impl Service<Request<Body>> for Client {
+/// The connection of the generated clients, for [`Client::raw`].
+#[derive(Clone, Debug)]
+pub struct Transport(Client);
+
+impl Transport {
+    pub(crate) fn new(client: Client) -> Self {
+        Self(client)
+    }
+}
+
+impl Service<Request<Body>> for Transport {
     type Response = Response<Body>;
     type Error = Status;
     type Future = Pin<Box<dyn Future<Output = Answer> + Send>>;
@@ -45,7 +54,7 @@ impl Service<Request<Body>> for Client {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let client = self.clone();
+        let client = self.0.clone();
         Box::pin(async move {
             let answer = client.shared.closed.run_until_cancelled(client.exchange(request)).await;
             answer.unwrap_or_else(|| Err(closed()))
@@ -55,8 +64,9 @@ impl Service<Request<Body>> for Client {
 
 impl Client {
     async fn exchange(&self, mut request: Request<Body>) -> Answer {
-        if let Some(value) = &self.shared.authorization {
-            request.headers_mut().entry(AUTHORIZATION).or_insert_with(|| value.clone());
+        if let Some(credential) = &self.shared.credential {
+            let value = credential.header().await?;
+            request.headers_mut().entry(AUTHORIZATION).or_insert(value);
         }
         if STREAMS.contains(&request.uri().path()) {
             return Ok(self.attempt(request).await?.map(|body| self.until_closed(body)));
@@ -88,8 +98,11 @@ impl Client {
             if tries == 1 && causes(&failure).any(|cause| cause.is::<ConnectError>()) {
                 continue; // a channel that failed to connect without a waiting call reports that to the next call
             }
-            match before_retry(tries, &failure, left).filter(|_| is_repeatable) {
-                Some(pause) => sleep(pause).await,
+            match self.shared.retry.before_retry(tries, &failure, left).filter(|_| is_repeatable) {
+                Some(pause) => {
+                    tracing::debug!(method = head.uri.path(), tries, ?pause, why = failure.message(), "the call is retried");
+                    sleep(pause).await;
+                }
                 None => return Err(failure),
             }
         }
@@ -108,7 +121,11 @@ impl Client {
         }
     }
 
-    async fn attempt(&self, request: Request<Body>) -> Answer {
+    async fn attempt(&self, mut request: Request<Body>) -> Answer {
+        let path = request.uri().path().to_owned();
+        for intercept in &self.shared.interceptors.0 {
+            intercept(&path, request.headers_mut())?;
+        }
         let channel = {
             let mut channel = self.shared.channel.lock().unwrap_or_else(PoisonError::into_inner);
             if self.shared.closed.is_cancelled() {
@@ -149,6 +166,22 @@ impl Client {
             Some((frame, (client, body)))
         });
         Body::new(StreamBody::new(frames))
+    }
+}
+
+impl Credential {
+    async fn header(&self) -> Result<HeaderValue, Status> {
+        match self {
+            Self::Fixed(value) => Ok(value.clone()),
+            Self::Supplied(provider) => {
+                let token = provider.0().await.map_err(|error| {
+                    let mut status = Status::unauthenticated(format!("the token provider failed: {error}"));
+                    status.set_source(error.into());
+                    status
+                })?;
+                bearer(token.trim_end()).map_err(Status::unauthenticated)
+            }
+        }
     }
 }
 

@@ -9,17 +9,18 @@ use tonic::Status;
 
 use crate::backoff::Backoff;
 use crate::cursor::Cursor;
-use crate::v1::{
-    Change, EventFilter, WatchAllRequest, WatchSessionRequest, change::Kind, watch_all_request, watch_session_request,
-};
-use crate::{Client, Error, Items, SessionLike};
+use crate::v1::{Change, WatchAllRequest, WatchSessionRequest, change::Kind, watch_all_request, watch_session_request};
+use crate::{Client, Error, EventFilter, Items};
 
 /// Time without a message after which a stream is considered dead: two heartbeats of the server.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// The start of a subscription, if not with changes committed from now on.
+/// The start of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Start {
+    /// With changes committed from now on.
+    Now,
     /// With the session's first change, or the oldest that the feed still has.
     Beginning,
     /// After this seq; for one session only.
@@ -39,7 +40,8 @@ pub enum WatchRequest {
 
 type Frames = BoxStream<'static, Result<Vec<Change>, Status>>;
 
-/// A subscription: set its options, then take its [`stream`](Self::stream). See [`Client::watch`].
+/// A subscription: set its options, then take its [`items`](Self::items). See [`Client::watch_all`]
+/// and [`SessionHandle::watch`](crate::SessionHandle::watch).
 #[must_use = "nothing is watched until the stream is read"]
 pub struct Watch {
     client: Client,
@@ -54,37 +56,8 @@ pub struct Watch {
 }
 
 impl Client {
-    /// Watches the changes of one session, which need not exist yet. Each change is delivered once, in order; an append is one
-    /// change.
-    ///
-    /// It starts with changes committed from now on, unless [`Watch::start`] says otherwise, and has no deadline. If the server
-    /// is unavailable or silent for 30 seconds, the stream is reopened where it stopped, after a pause of up to 0.1 seconds
-    /// that doubles up to 5 seconds, and at least the server's retry delay. Store the `resume_token` of a change after handling
-    /// it; a watch of the same session or scope and filter that starts with it resumes after it.
-    ///
-    /// Errors end it: SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session without a user, INVALID_RESUME_TOKEN,
-    /// QUOTA_EXCEEDED, and RESUME_POSITION_EXPIRED if the feed no longer has the next changes. Changes were then missed, so
-    /// read the sessions again before starting at the "oldest_resume_token" of its metadata.
-    ///
-    /// ```no_run
-    /// # use threadkeep::{Kind, Start, StreamExt};
-    /// # async fn example(client: threadkeep::Client) -> Result<(), threadkeep::Error> {
-    /// let mut changes = client.watch("trip").start(Start::Beginning).stream();
-    /// while let Some(change) = changes.next().await {
-    ///     if let Some(Kind::Batch(batch)) = change?.kind {
-    ///         println!("{} events", batch.events.len());
-    ///     }
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn watch(&self, session: impl Into<SessionLike>) -> Watch {
-        let session = Some(self.session(session));
-        self.watch_request(WatchRequest::Session(WatchSessionRequest { session, ..Default::default() }))
-    }
-
     /// Watches the changes of all sessions of the client's app and user; for others see [`all_users`](Self::all_users). See
-    /// [`watch`](Self::watch).
+    /// [`SessionHandle::watch`](crate::SessionHandle::watch).
     pub fn watch_all(&self) -> Watch {
         self.watch_request(WatchRequest::All(WatchAllRequest::default()))
     }
@@ -112,17 +85,26 @@ impl Client {
 
 impl Watch {
     /// Sets the start; default: changes committed from now on.
-    pub fn start(mut self, start: Start) -> Self {
-        self.start = Some(start);
+    pub fn from(mut self, start: Start) -> Self {
+        self.start = Some(start).filter(|start| *start != Start::Now);
         self
     }
 
     /// Sets the events to deliver; last_n and page are not allowed. An append without matching events is not delivered.
     /// Default: all.
-    pub fn filter(mut self, filter: EventFilter) -> Self {
+    pub fn filter(mut self, filter: impl Into<EventFilter>) -> Self {
+        let filter = filter.into().into();
         match &mut self.request {
             WatchRequest::Session(request) => request.filter = Some(filter),
             WatchRequest::All(request) => request.filter = Some(filter),
+        }
+        self
+    }
+
+    /// Watches only sessions with this label; several labels must all be there. No effect on the watch of one session.
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        if let WatchRequest::All(request) = &mut self.request {
+            request.scope.get_or_insert_default().labels.insert(key.into(), value.into());
         }
         self
     }
@@ -142,9 +124,9 @@ impl Watch {
 
     /// Returns the changes. At most one message is read ahead, and dropping the stream ends it. Errors: those that end
     /// it, and [`Error::Usage`] for a start after a seq in more than one session.
-    pub fn stream(self) -> Items<Change> {
+    pub fn items(self) -> Items<Change> {
         let next = async |mut watch: Box<Self>| Ok(Some((watch.next().await?, watch)));
-        stream::try_unfold(Box::new(self), next).boxed()
+        Items::new(stream::try_unfold(Box::new(self), next))
     }
 
     async fn next(&mut self) -> Result<Change, Error> {
@@ -183,7 +165,10 @@ impl Watch {
     /// Waits before the stream is reopened where it stopped, or returns the error.
     async fn recover(&mut self, error: Error) -> Result<(), Error> {
         self.frames = None;
-        let pause = sleep(self.backoff.pause(error)?);
+        let why = error.to_string();
+        let pause = self.backoff.pause(error)?;
+        tracing::info!(?pause, why, "the watch is reopened");
+        let pause = sleep(pause);
         self.client.shared.closed.run_until_cancelled(pause).await;
         if let Some(token) = self.cursor.resume() {
             self.start = Some(Start::Token(token.to_owned()));
@@ -193,7 +178,7 @@ impl Watch {
 }
 
 async fn open(client: &Client, request: WatchRequest) -> Result<Frames, Status> {
-    let mut stub = client.subscriptions();
+    let mut stub = client.raw().subscriptions();
     Ok(match request {
         WatchRequest::Session(request) => stub.watch_session(request).await?.into_inner().map_ok(|frame| frame.changes).boxed(),
         WatchRequest::All(request) => stub.watch_all(request).await?.into_inner().map_ok(|frame| frame.changes).boxed(),
@@ -204,7 +189,7 @@ async fn open(client: &Client, request: WatchRequest) -> Result<Frames, Status> 
 fn started(mut request: WatchRequest, start: Option<Start>) -> Result<WatchRequest, Error> {
     use {watch_all_request::Start as InAll, watch_session_request::Start as InSession};
     match (&mut request, start) {
-        (_, None) => {}
+        (_, None | Some(Start::Now)) => {}
         (WatchRequest::Session(request), Some(Start::Beginning)) => request.start = Some(InSession::AfterSeq(0)),
         (WatchRequest::Session(request), Some(Start::AfterSeq(seq))) => request.start = Some(InSession::AfterSeq(seq)),
         (WatchRequest::Session(request), Some(Start::Token(token))) => request.start = Some(InSession::ResumeToken(token)),
@@ -215,6 +200,12 @@ fn started(mut request: WatchRequest, start: Option<Start>) -> Result<WatchReque
         }
     }
     Ok(request)
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Watch").field("request", &self.request).field("start", &self.start).finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

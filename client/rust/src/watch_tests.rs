@@ -12,7 +12,7 @@ fn client(address: &str) -> Client {
 #[test]
 fn a_subscription_starts_now_by_default() {
     use watch_session_request::Start as Place;
-    let place = |start| match started(client("127.0.0.1:1").watch("s").request, start) {
+    let place = |start| match started(client("127.0.0.1:1").session("s").watch().request, start) {
         Ok(WatchRequest::Session(request)) => request.start,
         other => panic!("{other:?}"),
     };
@@ -48,7 +48,7 @@ fn an_empty_scope_is_the_clients_and_no_app_means_any() {
 
 #[tokio::test]
 async fn a_start_after_a_seq_in_a_scope_is_rejected() {
-    let mut changes = client("127.0.0.1:1").watch_all().start(Start::AfterSeq(3)).stream();
+    let mut changes = client("127.0.0.1:1").watch_all().from(Start::AfterSeq(3)).items();
     assert!(matches!(changes.next().await, Some(Err(Error::Usage(_)))));
     assert!(changes.next().await.is_none());
 }
@@ -58,9 +58,9 @@ async fn a_silent_stream_is_reopened_until_the_maximum() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let silent = client(&listener.local_addr().expect("an address").to_string());
     let began = Instant::now();
-    let mut watch = silent.watch("s").max_retries(2);
+    let mut watch = silent.session("s").watch().max_retries(2);
     watch.silence = Duration::from_millis(50);
-    let mut changes = watch.stream();
+    let mut changes = watch.items();
     let error = changes.next().await.expect("an item").expect_err("nobody answers");
     assert_eq!(error.code(), Code::Unavailable);
     assert!(error.to_string().contains("no heartbeat"), "{error}");
@@ -72,12 +72,12 @@ async fn a_silent_stream_is_reopened_until_the_maximum() {
 async fn closing_the_client_ends_a_subscription_in_its_pause() {
     let gone = client("127.0.0.1:1");
     let changes = tokio::spawn({
-        let mut changes = gone.watch("s").stream();
+        let mut changes = gone.session("s").watch().items();
         async move { changes.next().await }
     });
     tokio::time::sleep(Duration::from_millis(300)).await;
     gone.close();
     let ended = timeout(Duration::from_secs(30), changes).await.expect("in time").expect("no panic");
     let error = ended.expect("an item").expect_err("the client is closed");
-    assert_eq!((error.code(), error.to_string().as_str()), (Code::Cancelled, "the client is closed"));
+    assert_eq!((error.code(), error.message()), (Code::Cancelled, "the client is closed"));
 }

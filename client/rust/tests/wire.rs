@@ -10,7 +10,7 @@ use threadkeep::tonic::{Code, Request};
 use threadkeep::v1::{self, change::Kind, search_events_request::Scope};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use threadkeep::{Client, Error, ErrorReason, Start, StreamExt, TryStreamExt, WatchRequest, remember, text_of_memory, user};
+use threadkeep::{Client, Error, ErrorReason, Start, WatchRequest, remember, text_of_memory, user};
 
 fn client(address: &str) -> Client {
     Client::builder().address(address).app("a").user_id("u").token("s3cret").build().expect("it can be")
@@ -35,7 +35,7 @@ async fn a_safe_call_is_retried_unchanged() {
     })
     .await;
     let large = "x".repeat(5 * 1024 * 1024);
-    let appended = client(&address).append("s", [user(large)]).create().await.expect("the fifth try");
+    let appended = client(&address).session("s").append([user(large)]).create_if_missing().await.expect("the fifth try");
     assert_eq!(appended.log_version, 7);
     let seen = log.seen();
     assert_eq!(seen.len(), 5);
@@ -58,7 +58,7 @@ async fn the_servers_http_port_is_reported_in_the_error() {
             let _ = socket.read(&mut [0; 1024]).await;
         }
     });
-    let error = client(&address).compact("s", None).await.expect_err("it speaks HTTP/1.1");
+    let error = client(&address).session("s").compact().await.expect_err("it speaks HTTP/1.1");
     assert_eq!(error.code(), Code::Unavailable);
     let text = error.to_string();
     assert!(text.contains("HTTP port") && text.contains("7443"), "{text}");
@@ -67,7 +67,7 @@ async fn the_servers_http_port_is_reported_in_the_error() {
 #[tokio::test]
 async fn a_call_is_sent_at_most_five_times() {
     let (address, log) = serve(|_| Reply::Status(14)).await;
-    let error = client(&address).context("s", None).await.expect_err("it is away");
+    let error = client(&address).session("s").get_context().await.expect_err("it is away");
     assert_eq!((error.code(), log.seen().len()), (Code::Unavailable, 5));
 }
 
@@ -75,11 +75,11 @@ async fn a_call_is_sent_at_most_five_times() {
 async fn an_unsafe_call_or_another_error_is_not_retried() {
     for reply in [|| Reply::Status(14), || Reply::Trailers(14), || Reply::Status(1), || Reply::Reset] {
         let (address, log) = serve(move |_| reply()).await;
-        let error = client(&address).compact("s", None).await.expect_err("it is away");
+        let error = client(&address).session("s").compact().await.expect_err("it is away");
         assert_eq!((error.code(), log.seen().len()), (Code::Unavailable, 1));
     }
     let (address, log) = serve(|_| Reply::Status(5)).await;
-    assert_eq!(client(&address).context("s", None).await.expect_err("nothing there").code(), Code::NotFound);
+    assert_eq!(client(&address).session("s").get_context().await.expect_err("nothing there").code(), Code::NotFound);
     assert_eq!(log.seen().len(), 1);
 }
 
@@ -91,10 +91,10 @@ async fn empty_fields_are_sent_as_the_clients_app_and_user() {
     let watched = || WatchRequest::All(v1::WatchAllRequest { scope: Some(scope()), ..Default::default() });
     let listed = || v1::ListSessionsRequest { labels: scope().labels, ..Default::default() };
     for client in [client.clone(), client.all_users()] {
-        client.pages(listed()).try_next().await.expect_err("refused");
-        client.watch_request(watched()).stream().try_next().await.expect_err("refused");
-        client.search("x", None).try_next().await.expect_err("refused");
-        client.delete_expired_sessions(Default::default()).await.expect_err("refused");
+        client.list(listed()).items().try_next().await.expect_err("refused");
+        client.watch_request(watched()).items().try_next().await.expect_err("refused");
+        client.search("x").items().try_next().await.expect_err("refused");
+        client.delete_expired_sessions().await.expect_err("refused");
     }
     let bodies: Vec<_> = log.seen().into_iter().map(|seen| seen.body[5..].to_vec()).collect();
     let [list, watch, search, delete, all_listed, all_watched, all_searched, all_deleted] = bodies.as_slice() else { panic!() };
@@ -119,9 +119,9 @@ async fn empty_fields_are_sent_as_the_clients_app_and_user() {
 async fn every_call_sends_the_credential() {
     let (address, log) = serve(|_| Reply::Status(16)).await;
     let client = client(&address);
-    let error = client.context("s", None).await.expect_err("refused");
+    let error = client.session("s").get_context().await.expect_err("refused");
     assert_eq!(error.reason(), Some(ErrorReason::Unauthenticated));
-    client.watch("s").stream().next().await.expect("an item").expect_err("refused");
+    client.session("s").watch().items().next().await.expect("an item").expect_err("refused");
     let seen = log.seen();
     assert_eq!(seen.len(), 2);
     for each in &seen {
@@ -134,16 +134,16 @@ async fn every_call_sends_the_credential() {
 #[tokio::test]
 async fn a_missing_server_is_reported_with_address_and_remedy() {
     let client = client("127.0.0.1:1");
-    let error = client.context("s", None).await.expect_err("nobody listens");
+    let error = client.session("s").get_context().await.expect_err("nobody listens");
     assert_eq!((error.code(), error.reason_name()), (Code::Unavailable, ""));
-    assert!(error.to_string().starts_with("no server at 127.0.0.1:1 ("), "{error}");
+    assert!(error.message().starts_with("no server at 127.0.0.1:1 ("), "{error}");
     assert!(error.to_string().ends_with("start one with `make serve`"), "{error}");
     // A retry would wait for 80 ms or more each time; a loaded machine is slow only now and then.
     let mut fastest = Duration::MAX;
     for _ in 0..20 {
         let began = Instant::now();
-        let error = client.compact("s", None).await.expect_err("nobody listens");
-        assert!(error.to_string().starts_with("no server at"), "{error}");
+        let error = client.session("s").compact().await.expect_err("nobody listens");
+        assert!(error.message().starts_with("no server at"), "{error}");
         fastest = fastest.min(began.elapsed());
     }
     assert!(fastest < Duration::from_millis(80), "{fastest:?}");
@@ -154,13 +154,13 @@ async fn a_call_ends_at_its_deadline_in_every_case() {
     let (address, log) = serve(|_| Reply::Silence).await;
     let began = Instant::now();
     let hurried = client(&address).with_timeout(Duration::from_secs(2));
-    let error = hurried.context("s", None).await.expect_err("nobody answers");
+    let error = hurried.session("s").get_context().await.expect_err("nobody answers");
     assert_eq!((error.code(), error.reason()), (Code::DeadlineExceeded, Some(ErrorReason::DeadlineExceeded)));
     log.ended(1, 0).await;
 
     let mut request = Request::new(v1::CompactSessionRequest::default());
     request.set_timeout(Duration::from_millis(100));
-    let status = client(&address).compaction().compact_session(request).await.expect_err("nobody answers");
+    let status = client(&address).raw().compaction().compact_session(request).await.expect_err("nobody answers");
     assert_eq!(Error::from(status).reason(), Some(ErrorReason::DeadlineExceeded));
     assert!(began.elapsed() < Duration::from_secs(20));
 }
@@ -169,13 +169,14 @@ async fn a_call_ends_at_its_deadline_in_every_case() {
 async fn closing_ends_calls_streams_and_the_connection() {
     let (address, log) = serve(|number| if number == 0 { Reply::Open(frame(vec![])) } else { Reply::Silence }).await;
     let client = client(&address);
-    let mut raw = client.subscriptions().watch_session(v1::WatchSessionRequest::default()).await.expect("open").into_inner();
+    let mut raw =
+        client.raw().subscriptions().watch_session(v1::WatchSessionRequest::default()).await.expect("open").into_inner();
     assert_eq!(raw.message().await.expect("a frame").expect("a frame").changes, []);
     let call = tokio::spawn({
         let client = client.clone();
-        async move { client.context("s", None).await }
+        async move { client.session("s").get_context().await }
     });
-    let mut changes = client.watch("s").stream();
+    let mut changes = client.session("s").watch().items();
     let watch = tokio::spawn(async move { changes.next().await.expect("an item") });
     log.arrived(3).await;
     client.close();
@@ -184,10 +185,10 @@ async fn closing_ends_calls_streams_and_the_connection() {
         call.await.expect("no panic").expect_err("it is closed"),
         watch.await.expect("no panic").expect_err("it is closed"),
         raw.message().await.expect_err("it is closed").into(),
-        client.context("s", None).await.expect_err("it is closed"),
+        client.session("s").get_context().await.expect_err("it is closed"),
     ];
     for error in errors {
-        assert_eq!((error.code(), error.to_string().as_str()), (Code::Cancelled, "the client is closed"));
+        assert_eq!((error.code(), error.message()), (Code::Cancelled, "the client is closed"));
     }
     drop(raw);
     log.ended(3, 1).await;
@@ -197,14 +198,14 @@ async fn closing_ends_calls_streams_and_the_connection() {
 async fn dropping_a_future_ends_its_call() {
     let (address, log) = serve(|_| Reply::Silence).await;
     let client = client(&address);
-    let mut changes = client.watch("s").stream();
+    let mut changes = client.session("s").watch().items();
     tokio::select! {
         _ = changes.next() => panic!("nobody answers"),
         () = log.arrived(1) => {}
     }
     drop(changes);
     tokio::select! {
-        _ = client.context("s", None) => panic!("nobody answers"),
+        _ = client.session("s").get_context() => panic!("nobody answers"),
         () = log.arrived(2) => {}
     }
     log.ended(2, 0).await;
@@ -223,7 +224,7 @@ async fn a_subscription_resumes_where_it_stopped() {
         _ => Reply::Open(frame(vec![change("t1", batch()), change("t2", checkpoint())])),
     })
     .await;
-    let mut changes = client(&address).watch("s").start(Start::AfterSeq(4)).stream();
+    let mut changes = client(&address).session("s").watch().from(Start::AfterSeq(4)).items();
     let first = tokio::time::timeout(Duration::from_secs(30), changes.next()).await;
     let first = first.expect("in time").expect("an item").expect("a change");
     assert_eq!(first.resume_token, "t1");
@@ -242,7 +243,7 @@ async fn pages_are_fetched_when_reached() {
         message(&v1::ListEventsResponse { events, next_page_token, ..Default::default() })
     })
     .await;
-    let mut events = client(&address).list_events("s", None);
+    let mut events = client(&address).session("s").events().items();
     events.next().await.expect("an item").expect("an event");
     assert_eq!(log.seen().len(), 1, "no page is fetched ahead");
     assert_eq!(events.try_collect::<Vec<_>>().await.expect("three pages").len(), 5);
@@ -281,11 +282,10 @@ async fn a_memory_handle_replaces_the_scope_of_requests() {
     let scope = v1::MemoryScope { app: "other".into(), user_id: "bob".into() };
     let memory = client(&address).memory_of(scope.clone());
     memory.add_session("s1").await.expect("an answer");
-    let eve = v1::MemoryScope { user_id: "eve".into(), ..Default::default() };
-    memory.search(v1::SearchMemoryRequest { scope: Some(eve), top_k: 3, ..Default::default() }).await.expect("an answer");
-    let listed = memory.list(None).try_collect::<Vec<_>>().await.expect("two pages");
+    memory.search("x").top_k(3).await.expect("an answer");
+    let listed = memory.list().items().try_collect::<Vec<_>>().await.expect("two pages");
     assert_eq!(listed.iter().map(text_of_memory).collect::<Vec<_>>(), ["one", "two"]);
-    memory.delete(v1::delete_memories_request::Selection::All(true)).await.expect("an answer");
+    memory.delete_all().await.expect("an answer");
     let seen = log.seen();
     let session = v1::AddSessionToMemoryRequest::decode(&seen[0].body[5..]).expect("a request").session;
     assert_eq!(session, Some(v1::SessionRef { app: "other".into(), user_id: "bob".into(), session_id: "s1".into() }));

@@ -1,6 +1,8 @@
 //! An HTTP/2 server that responds as a test scripts and records requests.
 
-#![allow(unreachable_pub)]
+#![allow(unreachable_pub, dead_code)]
+
+pub mod duplex;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -125,7 +127,6 @@ fn answer(respond: &mut SendResponse<Bytes>, reply: Reply) -> Result<Open, h2::E
     let response = |status: u16| Response::builder().status(status).header("content-type", "application/grpc");
     let head = |status: u16| response(status).body(()).expect("a response");
     let only = |code: u8| response(200).header("grpc-status", code.to_string()).body(()).expect("a response");
-    let trailers = |code: u8| HeaderMap::from_iter([("grpc-status".parse().expect("a name"), u16::from(code).into())]);
     match reply {
         Reply::Message(message) => {
             let mut body = respond.send_response(head(200), false)?;
@@ -144,6 +145,10 @@ fn answer(respond: &mut SendResponse<Bytes>, reply: Reply) -> Result<Open, h2::E
         Reply::Silence => return Ok(Open::Request),
     }
     Ok(Open::Nothing)
+}
+
+fn trailers(code: u8) -> HeaderMap {
+    HeaderMap::from_iter([("grpc-status".parse().expect("a name"), u16::from(code).into())])
 }
 
 fn framed(message: &[u8]) -> Bytes {

@@ -1,12 +1,11 @@
-import dev.threadkeep.AppendOptions;
 import dev.threadkeep.Events;
+import dev.threadkeep.SessionHandle;
 import dev.threadkeep.ThreadkeepClient;
-import dev.threadkeep.WatchOptions;
+import dev.threadkeep.options.Start;
 import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.Part;
 import dev.threadkeep.v1.Role;
 import dev.threadkeep.v1.SessionEvent;
-import dev.threadkeep.v1.WatchSessionRequest;
 import java.util.List;
 import java.util.Map;
 
@@ -14,22 +13,20 @@ import java.util.Map;
 public final class Agent {
   private static final Map<String, String> WEATHER = Map.of("Lisbon", "21 degrees and sunny", "Oslo", "4 degrees and snow");
 
-  private final ThreadkeepClient client;
-  private final String session;
+  private final SessionHandle session;
 
-  private Agent(ThreadkeepClient client, String session) {
-    this.client = client;
+  private Agent(SessionHandle session) {
     this.session = session;
   }
 
   /** Runs the example. THREADKEEP_ADDRESS specifies the server; default: the local one. */
   public static void main(String[] args) throws InterruptedException {
     try (var client = ThreadkeepClient.builder().app("demo").userId("ada").build()) {
-      String session = "agent-" + Events.newId();
-      var follower = new Thread(() -> follow(client, session, 2));
+      var session = client.session("agent-" + Events.newEventId());
+      var follower = new Thread(() -> follow(session, 2));
       follower.start();
 
-      var agent = new Agent(client, session);
+      var agent = new Agent(session);
       agent.answer("What is the weather in Lisbon?");
       agent.answer("And in Oslo?");
       follower.join();
@@ -38,17 +35,17 @@ public final class Agent {
 
   /** Runs one turn: appends the user's message, then answers and tool results until there is a final answer. */
   private void answer(String question) {
-    client.append(session, List.of(Events.user(question)), AppendOptions.NONE.create());
+    session.append(List.of(Events.user(question)), o -> o.createIfMissing());
     boolean working = true;
     while (working) {
-      SessionEvent thought = think(client.context(session).getEventsList());
-      client.append(session, thought);
+      SessionEvent thought = think(session.getContext().getEventsList());
+      session.append(thought);
       working = false;
       for (Part part : thought.getMessage().getPartsList()) {
         if (part.hasToolCall()) {
           var call = part.getToolCall();
           String town = call.getArgumentsJson().split("\"")[3];
-          client.append(session, Events.toolResult(call.getId(), call.getName(), WEATHER.getOrDefault(town, "unknown"), false));
+          session.append(Events.toolResult(call.getId(), call.getName(), WEATHER.getOrDefault(town, "unknown")));
           working = true;
         }
       }
@@ -66,10 +63,9 @@ public final class Agent {
   }
 
   /** Prints the session as it grows, until this many answers were appended. */
-  private static void follow(ThreadkeepClient client, String session, int answers) {
+  private static void follow(SessionHandle session, int answers) {
     int left = answers;
-    var fromBeginning = WatchSessionRequest.newBuilder().setSession(client.ref(session)).setAfterSeq(0).build();
-    try (var changes = client.watch(fromBeginning, WatchOptions.DEFAULT)) {
+    try (var changes = session.watch(o -> o.from(Start.beginning()))) {
       for (Change change : changes) {
         for (SessionEvent event : change.getBatch().getEventsList()) {
           System.out.println(describe(event));

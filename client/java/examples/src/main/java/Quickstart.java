@@ -1,8 +1,7 @@
-import dev.threadkeep.AppendOptions;
 import dev.threadkeep.Events;
+import dev.threadkeep.Reason;
 import dev.threadkeep.ThreadkeepClient;
 import dev.threadkeep.ThreadkeepException;
-import dev.threadkeep.v1.ErrorReason;
 import dev.threadkeep.v1.SessionEvent;
 import java.util.List;
 
@@ -13,20 +12,20 @@ public final class Quickstart {
   /** Runs the example. THREADKEEP_ADDRESS specifies the server; default: the local one. */
   public static void main(String[] args) {
     try (var client = ThreadkeepClient.builder().app("demo").userId("ada").build()) {
-      String session = "quickstart-" + Events.newId();
+      var session = client.session("quickstart-" + Events.newEventId());
 
       var events = List.of(Events.user("Is BA117 on time?"), Events.assistant("Yes, it leaves at 10:05."));
-      var appended = client.append(session, events, AppendOptions.NONE.create());
-      System.out.println("appended " + appended.getEventsCount() + " events, the last is number " + appended.getLastSeq());
+      var appended = session.append(events, o -> o.createIfMissing());
+      System.out.println("appended " + appended.response().getEventsCount() + " events, the last is number " + appended.lastSeq());
 
-      for (SessionEvent event : client.context(session).getEventsList()) {
+      for (SessionEvent event : session.getContext().getEventsList()) {
         System.out.println(event.getSeq() + " " + event.getMessage().getRole() + ": " + Events.textOf(event));
       }
 
       try {
-        client.append("never-made", Events.user("Hello?"));
+        client.session("never-made").append(Events.user("Hello?"));
       } catch (ThreadkeepException error) {
-        if (error.reason() == ErrorReason.ERROR_REASON_SESSION_NOT_FOUND) {
+        if (error.reason() == Reason.SESSION_NOT_FOUND) {
           System.out.println("there is no session " + error.metadata().get("session_id"));
         } else {
           throw error;

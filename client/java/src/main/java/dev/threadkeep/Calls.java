@@ -61,7 +61,7 @@ abstract sealed class Calls implements AutoCloseable permits ThreadkeepClient {
   }
 
   /**
-   * Calls a unary method without waiting. Set the ids of appended events with {@link Events#withIds(List)}.
+   * Calls a unary method without waiting. Set the ids of appended events with {@link Events#withIds}.
    *
    * @param <Q> type of the request
    * @param <R> type of the response

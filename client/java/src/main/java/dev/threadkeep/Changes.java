@@ -1,12 +1,16 @@
 package dev.threadkeep;
 
 import com.google.protobuf.Message;
+import dev.threadkeep.internal.Backoff;
+import dev.threadkeep.internal.Cursor;
+import dev.threadkeep.options.WatchOptions;
 import dev.threadkeep.v1.Change;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Iterator;
@@ -20,13 +24,14 @@ import java.util.SplittableRandom;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * The changes of a {@linkplain ThreadkeepClient#watch(String) watch}. One thread reads them; any thread may close them. At most
+ * The changes of a {@linkplain SessionHandle#watch() watch}. One thread reads them; any thread may close them. At most
  * eight messages of the server are read ahead. Close it to end the call, preferably with try-with-resources.
  */
 public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCloseable {
@@ -53,6 +58,9 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
    */
   private final BlockingQueue<Runnable> news = new LinkedBlockingQueue<>();
 
+  /** Makes the reader fail with an error. */
+  private final Consumer<ThreadkeepException> ending = how -> news.add(() -> over = how);
+
   /** The open stream; null between two streams. */
   private volatile ClientCall<?, ?> call;
 
@@ -66,11 +74,11 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
   Changes(Connection connection, Source<?, ?> source, WatchOptions options, Duration silence) {
     this.connection = connection;
     this.opening = () -> open(source);
-    this.checkpoints = options.checkpoints();
+    this.checkpoints = options.deliversCheckpoints();
     this.silence = silence;
-    this.backoff = new Backoff(options.maxRetries(), new SplittableRandom());
+    this.backoff = new Backoff(options.retries(), new SplittableRandom());
     this.call = opening.get();
-    connection.add(this);
+    connection.add(ending);
   }
 
   /**
@@ -128,13 +136,8 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
   public void close() {
     closed = true;
     release(call);
-    connection.remove(this);
+    connection.remove(ending);
     news.add(() -> {});
-  }
-
-  /** Makes the reader fail with this error. */
-  void end(ThreadkeepException how) {
-    news.add(() -> over = how);
   }
 
   /** Waits for one signal and handles it. */
@@ -211,10 +214,11 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
     call = null;
     Optional<Duration> pause = backoff.pause(error);
     if (pause.isPresent()) {
+      Connection.LOG.log(Level.INFO, "the watch is opened again in {0}: {1}", pause.get(), error.getMessage());
       deadline = System.nanoTime() + pause.get().toNanos();
     } else {
       over = error;
-      connection.remove(this);
+      connection.remove(ending);
     }
   }
 

@@ -1,15 +1,13 @@
 package dev.threadkeep;
 
+import dev.threadkeep.internal.Summaries;
 import dev.threadkeep.v1.ApplyCompactionRequest;
 import dev.threadkeep.v1.ApplyCompactionResponse;
-import dev.threadkeep.v1.ChatMessage;
 import dev.threadkeep.v1.CompactionInsert;
 import dev.threadkeep.v1.CompactionPlan;
 import dev.threadkeep.v1.CompactionServiceGrpc;
-import dev.threadkeep.v1.ErrorReason;
 import dev.threadkeep.v1.GetContextResponse;
 import dev.threadkeep.v1.PlanCompactionRequest;
-import dev.threadkeep.v1.Role;
 import dev.threadkeep.v1.SummaryPrompt;
 import io.grpc.Status;
 import java.util.HashMap;
@@ -43,37 +41,36 @@ final class Compactor {
       var application =
           ApplyCompactionRequest.newBuilder()
               .setSession(request.getSession())
-              .setCompactionId(Events.newId())
+              .setCompactionId(Events.newEventId())
               .setExpectedWindowVersion(planned.getWindowVersion())
-              .addAllInserts((plan.hasSummaryPrompt() ? completed(plan) : plan).getInsertsList())
+              .addAllInserts((plan.hasSummaryPrompt() ? Summaries.filled(plan, answered(plan)) : plan).getInsertsList())
               .setBranch(plan.getBranch())
               .setStrategy(plan.getStrategy());
       application.getEventIdsBuilder().addAllIds(plan.getArchiveEventIdsList());
       try {
         return Optional.of(client.call(CompactionServiceGrpc.getApplyCompactionMethod(), application.build()));
       } catch (ThreadkeepException error) {
-        if (error.reason() != ErrorReason.ERROR_REASON_VERSION_MISMATCH || attempt == ATTEMPTS) {
+        if (error.reason() != Reason.VERSION_MISMATCH || attempt == ATTEMPTS) {
           throw error;
         }
       }
     }
   }
 
-  /** Returns the plan with the model's text in its empty event. The model is called once per prompt. */
-  private CompactionPlan completed(CompactionPlan plan) {
+  /** Returns the model's text. The model is called once per prompt. */
+  private String answered(CompactionPlan plan) {
     var prompt = plan.getSummaryPrompt();
-    String summary = checked(answers.computeIfAbsent(prompt.getDigest(), digest -> summarize.apply(prompt)));
-    var filled = plan.toBuilder();
-    filled.getInsertsBuilderList().stream()
-        .flatMap(insert -> insert.getEventsBuilderList().stream())
-        .filter(event -> isPending(event.getMessage()))
-        .forEach(event -> event.getMessageBuilder().getPartsBuilder(0).setText(summary));
-    return filled.build();
+    return answers.computeIfAbsent(prompt.getDigest(), digest -> summarize.apply(prompt));
   }
 
   /** Returns the insert of a summary: a turn of two events, like the server's summaries. */
   static CompactionInsert summary(String text) {
-    return CompactionInsert.newBuilder().addEvents(Events.user(SHADOW_PROMPT)).addEvents(Events.assistant(checked(text))).build();
+    return CompactionInsert.newBuilder().addEvents(Events.user(SHADOW_PROMPT)).addEvents(Events.assistant(Summaries.checked(text))).build();
+  }
+
+  /** Returns the request with a compaction id, so that retries apply it once. */
+  static ApplyCompactionRequest identified(ApplyCompactionRequest request) {
+    return request.getCompactionId().isEmpty() ? request.toBuilder().setCompactionId(Events.newEventId()).build() : request;
   }
 
   /** Returns the request that archives exactly the events of a context. */
@@ -81,13 +78,10 @@ final class Compactor {
     if (seen.getCompactableThroughSeq() == 0) {
       throw ThreadkeepException.of(
           Status.Code.FAILED_PRECONDITION,
-          ErrorReason.ERROR_REASON_NOTHING_TO_COMPACT,
+          Reason.NOTHING_TO_COMPACT,
           "no event of this context may be archived: it is empty, or its spec left out the first events");
     }
-    var application = request.toBuilder();
-    if (request.getCompactionId().isEmpty()) {
-      application.setCompactionId(Events.newId());
-    }
+    var application = identified(request).toBuilder();
     application.getInsertsBuilderList().stream()
         .flatMap(insert -> insert.getEventsBuilderList().stream())
         .map(event -> event.setSynthetic(true))
@@ -98,19 +92,5 @@ final class Compactor {
         .setFromSeq(seen.getFirstSeq())
         .setThroughSeq(seen.getCompactableThroughSeq())
         .build();
-  }
-
-  private static String checked(String summary) {
-    if (summary == null || summary.isBlank()) {
-      throw new IllegalArgumentException("the summary is blank; the session is unchanged");
-    }
-    return summary;
-  }
-
-  private static boolean isPending(ChatMessage message) {
-    if (message.getRole() != Role.ROLE_ASSISTANT || message.getPartsCount() != 1) {
-      return false;
-    }
-    return message.getParts(0).hasText() && message.getParts(0).getText().isEmpty();
   }
 }

@@ -1,7 +1,10 @@
 package dev.threadkeep;
 
 import com.google.protobuf.Message;
+import dev.threadkeep.internal.Reconnect;
+import dev.threadkeep.internal.RetryPolicy;
 import io.grpc.CallOptions;
+import io.grpc.ClientInterceptor;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
@@ -10,17 +13,21 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
-import io.grpc.stub.MetadataUtils;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** One connection to one server: opening, calling, closing. */
 final class Connection implements AutoCloseable {
+  static final System.Logger LOG = System.getLogger("dev.threadkeep");
+
   static final int MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
   private static final Duration CLOSES_WITHIN = Duration.ofSeconds(5);
@@ -38,29 +45,31 @@ final class Connection implements AutoCloseable {
 
   private final String address;
   private final ManagedChannel channel;
-  private final Set<Changes> watches = ConcurrentHashMap.newKeySet();
+  private final RetryPolicy retry;
+  private final Set<Consumer<ThreadkeepException>> streams = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
-  Connection(String address, String token, ManagedChannelBuilder<?> builder) {
+  /** Builds the channel; {@code configure} has the last word. */
+  Connection(
+      String address, List<ClientInterceptor> interceptors, RetryPolicy retry, ManagedChannelBuilder<?> builder,
+      Consumer<ManagedChannelBuilder<?>> configure) {
     this.address = address;
-    if (!token.isEmpty()) {
-      var headers = new Metadata();
-      headers.put(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer " + token);
-      builder.intercept(MetadataUtils.newAttachHeadersInterceptor(headers));
-    }
-    this.channel =
-        builder
+    this.retry = retry;
+    builder
+            .intercept(interceptors)
             .userAgent("threadkeep-java/" + ThreadkeepClient.VERSION)
             .enableRetry()
-            .defaultServiceConfig(RetryPolicy.serviceConfig())
+            .maxRetryAttempts(Math.max(retry.attempts(), 2))
+            .defaultServiceConfig(retry.serviceConfig())
             .disableServiceConfigLookUp()
             // By default gRPC silently excludes appends of more than 1 MiB from retries.
             .perRpcBufferLimit(MAX_MESSAGE_BYTES)
             .retryBufferSize(MAX_MESSAGE_BYTES)
             .keepAliveTime(30, TimeUnit.SECONDS)
             .keepAliveTimeout(10, TimeUnit.SECONDS)
-            .maxInboundMessageSize(MAX_MESSAGE_BYTES)
-            .build();
+            .maxInboundMessageSize(MAX_MESSAGE_BYTES);
+    configure.accept(builder);
+    this.channel = builder.build();
     Reconnect.often(channel);
   }
 
@@ -85,9 +94,10 @@ final class Connection implements AutoCloseable {
       } catch (StatusRuntimeException error) {
         var failure = failure(error.getStatus(), error.getTrailers());
         boolean broke = failure.code() == Status.Code.UNAVAILABLE && !RetryPolicy.CODES.contains(error.getStatus().getCode().name());
-        if (!broke || attempt == RetryPolicy.ATTEMPTS || !(method.isSafe() || method.isIdempotent())) {
+        if (!broke || attempt >= retry.attempts() || !(method.isSafe() || method.isIdempotent())) {
           throw failure;
         }
+        LOG.log(Level.DEBUG, "{0} is called again: {1}", method.getFullMethodName(), failure.getMessage());
       }
     }
   }
@@ -130,10 +140,10 @@ final class Connection implements AutoCloseable {
     }
     if (error.code() == Status.Code.CANCELLED && !canceledHere() && !error.isOfServer()) {
       // An overloaded server or a proxy ended it.
-      return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(CANCELED.formatted(address, error.getMessage())), trailers);
+      return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(CANCELED.formatted(address, error.description())), trailers);
     }
     boolean unclear = error.code() == Status.Code.INTERNAL || error.code() == Status.Code.UNKNOWN;
-    boolean absent = unavailable || unclear && Stream.of(BROKEN).anyMatch(error.getMessage()::contains);
+    boolean absent = unavailable || unclear && Stream.of(BROKEN).anyMatch(error.description()::contains);
     if (!absent || error.isOfServer()) {
       return error;
     }
@@ -141,7 +151,8 @@ final class Connection implements AutoCloseable {
     while (root.getCause() != null) {
       root = root.getCause();
     }
-    String why = (root.getMessage() == null ? root.toString() : root.getMessage()).lines().findFirst().orElse("");
+    String said = root == error ? error.description() : root.getMessage();
+    String why = (said == null ? root.toString() : said).lines().findFirst().orElse("");
     String message = (why.contains(NOT_HTTP2) ? ELSEWHERE : ABSENT).formatted(address, why);
     return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(message).withCause(status.getCause()), trailers);
   }
@@ -151,19 +162,19 @@ final class Connection implements AutoCloseable {
     return Thread.currentThread().isInterrupted() || Context.current().isCancelled();
   }
 
-  /** Ends the stream when the connection is closed. */
-  void add(Changes watch) {
-    watches.add(watch);
+  /** Calls this with the error of a stream when the connection is closed. */
+  void add(Consumer<ThreadkeepException> ending) {
+    streams.add(ending);
   }
 
-  void remove(Changes watch) {
-    watches.remove(watch);
+  void remove(Consumer<ThreadkeepException> ending) {
+    streams.remove(ending);
   }
 
   @Override
   public void close() {
     closed = true;
-    watches.forEach(watch -> watch.end(failure(Status.CANCELLED, null)));
+    streams.forEach(ending -> ending.accept(failure(Status.CANCELLED, null)));
     channel.shutdownNow();
     try {
       channel.awaitTermination(CLOSES_WITHIN.toMillis(), TimeUnit.MILLISECONDS);

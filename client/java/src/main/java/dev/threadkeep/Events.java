@@ -2,7 +2,9 @@ package dev.threadkeep;
 
 import dev.threadkeep.v1.ChatMessage;
 import dev.threadkeep.v1.MemoryEntry;
+import dev.threadkeep.v1.MediaPart;
 import dev.threadkeep.v1.Part;
+import dev.threadkeep.v1.ReasoningPart;
 import dev.threadkeep.v1.Role;
 import dev.threadkeep.v1.SessionEvent;
 import dev.threadkeep.v1.ToolCallPart;
@@ -68,12 +70,11 @@ public final class Events {
    *
    * @param callId id of the call
    * @param name name of the tool, may be empty
-   * @param text result, or the description of the failure
-   * @param isError whether the tool failed
+   * @param text the result
    * @return an event without an id
    */
-  public static SessionEvent toolResult(String callId, String name, String text, boolean isError) {
-    return toolResult(ToolResultPart.newBuilder().setCallId(callId).setName(name).addParts(text(text)).setIsError(isError));
+  public static SessionEvent toolResult(String callId, String name, String text) {
+    return toolResult(ToolResultPart.newBuilder().setCallId(callId).setName(name).addParts(text(text)));
   }
 
   /**
@@ -82,11 +83,34 @@ public final class Events {
    * @param callId id of the call
    * @param name name of the tool, may be empty
    * @param json result as JSON text, stored verbatim
-   * @param isError whether the tool failed
    * @return an event without an id
    */
-  public static SessionEvent toolResultJson(String callId, String name, String json, boolean isError) {
-    return toolResult(ToolResultPart.newBuilder().setCallId(callId).setName(name).setStructuredJson(json).setIsError(isError));
+  public static SessionEvent toolResultJson(String callId, String name, String json) {
+    return toolResult(ToolResultPart.newBuilder().setCallId(callId).setName(name).setStructuredJson(json));
+  }
+
+  /**
+   * Returns the failure of one tool call as text.
+   *
+   * @param callId id of the call
+   * @param name name of the tool, may be empty
+   * @param text description of the failure
+   * @return an event without an id
+   */
+  public static SessionEvent toolError(String callId, String name, String text) {
+    return toolResult(ToolResultPart.newBuilder().setCallId(callId).setName(name).addParts(text(text)).setIsError(true));
+  }
+
+  /**
+   * Returns the structured failure of one tool call.
+   *
+   * @param callId id of the call
+   * @param name name of the tool, may be empty
+   * @param json failure as JSON text, stored verbatim
+   * @return an event without an id
+   */
+  public static SessionEvent toolErrorJson(String callId, String name, String json) {
+    return toolResult(ToolResultPart.newBuilder().setCallId(callId).setName(name).setStructuredJson(json).setIsError(true));
   }
 
   /**
@@ -109,6 +133,27 @@ public final class Events {
    */
   public static Part text(String value) {
     return Part.newBuilder().setText(value).build();
+  }
+
+  /**
+   * Returns a part of the model's reasoning.
+   *
+   * @param value text of the reasoning
+   * @return a part
+   */
+  public static Part reasoning(String value) {
+    return Part.newBuilder().setReasoning(ReasoningPart.newBuilder().setText(value)).build();
+  }
+
+  /**
+   * Returns a part of media.
+   *
+   * @param mimeType type of the media, for example "image/png"
+   * @param uri where they are
+   * @return a part
+   */
+  public static Part media(String mimeType, String uri) {
+    return Part.newBuilder().setMedia(MediaPart.newBuilder().setMimeType(mimeType).setUri(uri)).build();
   }
 
   /**
@@ -156,7 +201,7 @@ public final class Events {
    *
    * @return the id, 36 characters
    */
-  public static String newId() {
+  public static String newEventId() {
     Instant now = Instant.now();
     long fraction = now.getNano() % 1_000_000 * 4096L / 1_000_000;
     long high = now.toEpochMilli() << 16 | 7 << 12 | fraction;
@@ -171,7 +216,7 @@ public final class Events {
    * @return events that had an id, and copies with new ids of the others
    */
   public static List<SessionEvent> withIds(List<SessionEvent> events) {
-    return events.stream().map(event -> event.getEventId().isEmpty() ? event.toBuilder().setEventId(newId()).build() : event).toList();
+    return events.stream().map(event -> event.getEventId().isEmpty() ? event.toBuilder().setEventId(newEventId()).build() : event).toList();
   }
 
   private static SessionEvent toolResult(ToolResultPart.Builder result) {

@@ -1,57 +1,50 @@
 package dev.threadkeep;
 
-import dev.threadkeep.v1.AppendEventsResponse;
-import dev.threadkeep.v1.ApplyCompactionRequest;
-import dev.threadkeep.v1.ApplyCompactionResponse;
-import dev.threadkeep.v1.CompactSessionRequest;
-import dev.threadkeep.v1.CompactSessionResponse;
-import dev.threadkeep.v1.Compaction;
-import dev.threadkeep.v1.CompactionServiceGrpc;
-import dev.threadkeep.v1.CompactionStrategy;
-import dev.threadkeep.v1.ContextSpec;
-import dev.threadkeep.v1.DeleteExpiredSessionsRequest;
+import dev.threadkeep.options.ErasureOptions;
+import dev.threadkeep.options.ExpiredOptions;
+import dev.threadkeep.options.SearchOptions;
+import dev.threadkeep.options.SessionsOptions;
+import dev.threadkeep.options.WatchOptions;
+import dev.threadkeep.v1.ConsumerServiceGrpc;
+import dev.threadkeep.v1.DeleteAppRequest;
+import dev.threadkeep.v1.DeleteAppResponse;
+import dev.threadkeep.v1.DeleteByLabelResponse;
 import dev.threadkeep.v1.DeleteExpiredSessionsResponse;
-import dev.threadkeep.v1.EventFilter;
-import dev.threadkeep.v1.EventServiceGrpc;
-import dev.threadkeep.v1.GetContextRequest;
-import dev.threadkeep.v1.GetContextResponse;
-import dev.threadkeep.v1.ListCompactionsRequest;
-import dev.threadkeep.v1.ListCompactionsResponse;
-import dev.threadkeep.v1.ListEventsRequest;
-import dev.threadkeep.v1.ListEventsResponse;
-import dev.threadkeep.v1.ListSessionsRequest;
+import dev.threadkeep.v1.DeleteUserResponse;
+import dev.threadkeep.v1.ErasureReceipt;
+import dev.threadkeep.v1.GetServerInfoRequest;
+import dev.threadkeep.v1.GetServerInfoResponse;
+import dev.threadkeep.v1.ListConsumersRequest;
+import dev.threadkeep.v1.ListConsumersResponse;
 import dev.threadkeep.v1.ListSessionsResponse;
+import dev.threadkeep.v1.ListToolsRequest;
 import dev.threadkeep.v1.MemoryScope;
-import dev.threadkeep.v1.PlanCompactionRequest;
-import dev.threadkeep.v1.SearchServiceGrpc;
-import dev.threadkeep.v1.SearchEventsRequest;
+import dev.threadkeep.v1.PolicyScope;
 import dev.threadkeep.v1.SearchEventsResponse;
 import dev.threadkeep.v1.SearchHit;
+import dev.threadkeep.v1.SearchServiceGrpc;
+import dev.threadkeep.v1.ServerServiceGrpc;
 import dev.threadkeep.v1.Session;
-import dev.threadkeep.v1.SessionEvent;
 import dev.threadkeep.v1.SessionRef;
 import dev.threadkeep.v1.SessionServiceGrpc;
 import dev.threadkeep.v1.SubscriptionServiceGrpc;
-import dev.threadkeep.v1.SummaryPrompt;
-import dev.threadkeep.v1.WatchAllRequest;
+import dev.threadkeep.v1.ToolDefinition;
+import dev.threadkeep.v1.ToolServiceGrpc;
+import dev.threadkeep.v1.UserPolicyScope;
 import dev.threadkeep.v1.WatchAllResponse;
-import dev.threadkeep.v1.WatchSessionRequest;
-import dev.threadkeep.v1.WatchSessionResponse;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
- * A client of one server. Share one instance among threads, and close it.
- *
- * <p>A session is an id, which the client completes with its app and user, or a complete SessionRef. App and user that a list,
- * a watch or a search leaves empty are the client's, unless {@link All} is specified. Calls that are safe to repeat are retried
- * up to four times while the server is unavailable.
- *
- * <p>Every call may throw {@link ThreadkeepException}. Invalid arguments throw IllegalArgumentException or
- * NullPointerException, calls on a closed client IllegalStateException.
+ * A client of one server. It is thread-safe, opens its connection with the first call, and must be closed. The calls on one
+ * session are those of a {@link #session(String) handle}. A blocking call ends when its thread is interrupted or its {@link
+ * io.grpc.Context} is canceled.
  */
 public final class ThreadkeepClient extends Calls {
   /** The version of this SDK. */
@@ -81,144 +74,196 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
-   * Appends events to an existing session, all or none. See {@link #append(SessionRef, List, AppendOptions)}.
+   * Returns a handle on a session of this client's user and app, without a call; the session need not exist.
    *
-   * @param session id of the session
-   * @param events events to append, in order
-   * @return the result for each event, and the versions of the session
+   * @param sessionId id of the session; empty for one that the server names
+   * @return the handle
    */
-  public AppendEventsResponse append(String session, SessionEvent... events) {
-    return append(ref(session), List.of(events), AppendOptions.NONE);
+  public SessionHandle session(String sessionId) {
+    return session(ref(sessionId));
   }
 
   /**
-   * Appends events, all or none. See {@link #append(SessionRef, List, AppendOptions)}.
+   * Returns a handle on a session, without a call; the session need not exist.
    *
-   * @param session id of the session
-   * @param events events to append, in order
-   * @param options options of the append
-   * @return the result for each event, and the versions of the session
+   * @param session the complete reference, which is used unchanged
+   * @return the handle
    */
-  public AppendEventsResponse append(String session, List<SessionEvent> events, AppendOptions options) {
-    return append(ref(session), events, options);
+  public SessionHandle session(SessionRef session) {
+    return new SessionHandle(this, session, null);
   }
 
   /**
-   * Appends events, all or none. When it returns, they are on durable storage. Events without an id get one in a copy before
-   * they are sent, so that the client's retries store nothing twice. To retry after errors yourself, append the same {@link
-   * Events#withIds(List)} again. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
-   * BATCH_TOO_LARGE.
-   *
-   * @param session the session
-   * @param events events to append, in order
-   * @param options options of the append
-   * @return the result for each event, and the versions of the session
-   */
-  public AppendEventsResponse append(SessionRef session, List<SessionEvent> events, AppendOptions options) {
-    var request = options.request().setSession(session).addAllEvents(Events.withIds(events));
-    return call(EventServiceGrpc.getAppendEventsMethod(), request.build());
-  }
-
-  /**
-   * Returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window, within the default
-   * size.
-   *
-   * @param session id of the session; an unknown session returns an empty context
-   * @return the events and counters
-   */
-  public GetContextResponse context(String session) {
-    return context(ref(session), ContextSpec.getDefaultInstance());
-  }
-
-  /**
-   * Returns the context of an agent.
-   *
-   * @param session the session; an unknown session returns an empty context
-   * @param spec specification of the context
-   * @return the events and counters
-   */
-  public GetContextResponse context(SessionRef session, ContextSpec spec) {
-    return call(EventServiceGrpc.getGetContextMethod(), GetContextRequest.newBuilder().setSession(session).setSpec(spec).build());
-  }
-
-  /**
-   * Lists the sessions of this client's user and app, newest first. See {@link #sessions(ListSessionsRequest, All...)}.
+   * Lists the sessions of this client's user and app, newest first.
    *
    * @return the sessions, page by page
    */
   public Pages<Session> sessions() {
-    return sessions(ListSessionsRequest.getDefaultInstance());
+    return sessions(o -> {});
   }
 
   /**
-   * Lists sessions, newest first. A user or app that the request does not set is this client's; an app of "" means sessions
-   * without an app.
+   * Lists sessions, newest first: those of this client's user and app, unless the options say otherwise.
    *
-   * @param request labels, user, app and page size
-   * @param all {@link All#USERS} for every user, {@link All#APPS} for every app
+   * @param options sets the options, see {@link SessionsOptions}
    * @return the sessions, page by page
    */
-  public Pages<Session> sessions(ListSessionsRequest request, All... all) {
-    var own = Scopes.narrowed(request, whose, all);
-    return Pages.of(this, SessionServiceGrpc.getListSessionsMethod(), own, ListSessionsResponse::getSessionsList);
+  public Pages<Session> sessions(Consumer<SessionsOptions> options) {
+    var chosen = new SessionsOptions();
+    options.accept(chosen);
+    return Pages.of(this, SessionServiceGrpc.getListSessionsMethod(), chosen.request(whose), ListSessionsResponse::getSessionsList);
   }
 
   /**
-   * Deletes expired sessions, at most 1,000 per call. A user or app that the request does not set is this client's. The server
-   * also deletes them automatically.
+   * Returns one page of the sessions. Reasons: INVALID_PAGE_TOKEN.
    *
-   * @param request latest expiry, user and app
-   * @param all {@link All#USERS} for every user, {@link All#APPS} for every app
+   * @param options sets the options, see {@link SessionsOptions}
+   * @return the page, and the token of the next one
+   */
+  public ListSessionsResponse sessionsPage(Consumer<SessionsOptions> options) {
+    var chosen = new SessionsOptions();
+    options.accept(chosen);
+    return call(SessionServiceGrpc.getListSessionsMethod(), chosen.request(whose));
+  }
+
+  /**
+   * Deletes expired sessions, at most 1,000 per call: those of this client's user and app, unless the options say otherwise. The
+   * server also deletes them automatically.
+   *
+   * @param options sets the options, see {@link ExpiredOptions}
    * @return the number of deleted sessions, and whether more remain
    */
-  public DeleteExpiredSessionsResponse deleteExpiredSessions(DeleteExpiredSessionsRequest request, All... all) {
-    return call(SessionServiceGrpc.getDeleteExpiredSessionsMethod(), Scopes.narrowed(request, whose, all));
+  public DeleteExpiredSessionsResponse deleteExpiredSessions(Consumer<ExpiredOptions> options) {
+    var chosen = new ExpiredOptions();
+    options.accept(chosen);
+    return call(SessionServiceGrpc.getDeleteExpiredSessionsMethod(), chosen.request(whose));
   }
 
   /**
-   * Lists the matching events of a session, oldest first. An unknown session has none.
+   * Deletes everything of a user in this client's app: sessions, memories and policies; with allApps or without an app, of every
+   * app, and the user's consumers. The call is repeated, each time with the client's timeout, until nothing is left. Reasons:
+   * INVALID_FIELD, PERMISSION_DENIED.
    *
-   * @param session id of the session
-   * @param filter filter of the events; EventFilter.getDefaultInstance() for all
-   * @return the events, page by page
+   * @param userId the user
+   * @param options sets the options, see {@link ErasureOptions}
+   * @return the receipt
    */
-  public Pages<SessionEvent> events(String session, EventFilter filter) {
-    return events(ListEventsRequest.newBuilder().setSession(ref(session)).setFilter(filter).build());
+  public ErasureReceipt deleteUser(String userId, Consumer<ErasureOptions> options) {
+    var chosen = new ErasureOptions();
+    options.accept(chosen);
+    var request = chosen.ofUser(userId, whose);
+    return erased(() -> call(SessionServiceGrpc.getDeleteUserMethod(), request), DeleteUserResponse::getReceipt, DeleteUserResponse::getMore, chosen);
   }
 
   /**
-   * Lists events.
+   * Deletes everything of an app: the sessions and memories of all its users, and policies. See {@link #deleteUser}.
    *
-   * @param request session, filter, order and page size
-   * @return the events, page by page
+   * @param app the app; empty is what has no app
+   * @param options sets the options, see {@link ErasureOptions}
+   * @return the receipt
    */
-  public Pages<SessionEvent> events(ListEventsRequest request) {
-    return Pages.of(this, EventServiceGrpc.getListEventsMethod(), request, ListEventsResponse::getEventsList);
+  public ErasureReceipt deleteApp(String app, Consumer<ErasureOptions> options) {
+    var chosen = new ErasureOptions();
+    options.accept(chosen);
+    var request = DeleteAppRequest.newBuilder().setApp(app).setRequestId(chosen.id()).build();
+    return erased(() -> call(SessionServiceGrpc.getDeleteAppMethod(), request), DeleteAppResponse::getReceipt, DeleteAppResponse::getMore, chosen);
   }
 
   /**
-   * Searches the events of this client's user and app. See {@link #search(SearchEventsRequest, All...)}.
+   * Deletes the sessions that have all of these labels: of this client's user and app, unless the options say otherwise. See
+   * {@link #deleteUser}.
    *
-   * @param query query, at most 1,024 characters
+   * @param labels at least one label
+   * @param options sets the options, see {@link ErasureOptions}
+   * @return the receipt
+   */
+  public ErasureReceipt deleteByLabel(Map<String, String> labels, Consumer<ErasureOptions> options) {
+    var chosen = new ErasureOptions();
+    options.accept(chosen);
+    var request = chosen.ofLabels(labels, whose);
+    return erased(() -> call(SessionServiceGrpc.getDeleteByLabelMethod(), request), DeleteByLabelResponse::getReceipt, DeleteByLabelResponse::getMore, chosen);
+  }
+
+  private static <R> ErasureReceipt erased(
+      Supplier<R> call, Function<R, ErasureReceipt> receipt, Predicate<R> more, ErasureOptions options) {
+    while (true) {
+      R response = call.get();
+      options.report(receipt.apply(response));
+      if (!more.test(response)) {
+        return receipt.apply(response);
+      }
+    }
+  }
+
+  /**
+   * Searches the events of this client's user and app. See {@link #search(String, Consumer)}.
+   *
+   * @param query at most 1,024 characters
    * @return the hits, page by page
    */
   public Pages<SearchHit> search(String query) {
-    return search(SearchEventsRequest.newBuilder().setQuery(query).build());
+    return search(query, o -> {});
   }
 
   /**
-   * Searches events. Without a mode, the server chooses how to search (SEARCH_MODE_AUTO). Hits come best first, take as many as
-   * you need; with SEARCH_MODE_SUBSTRING oldest first. App and user that the scope leaves empty are this client's. Reasons:
-   * SESSION_NOT_FOUND, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * Searches the events of this client's user and app, unless the options say otherwise. Without a mode, the server chooses how to
+   * search. Hits come best first, take as many as you need. Reasons: EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    *
-   * @param request query, scope, mode and page size
-   * @param all {@link All#USERS} for every user of the app, {@link All#APPS} for every app of the user; both throw
-   *     IllegalArgumentException
+   * @param query at most 1,024 characters
+   * @param options sets the options, see {@link SearchOptions}
    * @return the hits, page by page
    */
-  public Pages<SearchHit> search(SearchEventsRequest request, All... all) {
-    var own = Scopes.narrowed(request, whose, all);
-    return Pages.of(this, SearchServiceGrpc.getSearchEventsMethod(), own, SearchEventsResponse::getHitsList);
+  public Pages<SearchHit> search(String query, Consumer<SearchOptions> options) {
+    var chosen = new SearchOptions();
+    options.accept(chosen);
+    return Pages.of(this, SearchServiceGrpc.getSearchEventsMethod(), chosen.request(query, whose), SearchEventsResponse::getHitsList);
+  }
+
+  /**
+   * Returns one page of the hits, and how the server searched. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @param query at most 1,024 characters
+   * @param options sets the options, see {@link SearchOptions}
+   * @return the page
+   */
+  public SearchEventsResponse searchPage(String query, Consumer<SearchOptions> options) {
+    var chosen = new SearchOptions();
+    options.accept(chosen);
+    return call(SearchServiceGrpc.getSearchEventsMethod(), chosen.request(query, whose));
+  }
+
+  /**
+   * Watches the changes of all sessions of this client's user and app, unless the options say otherwise. See {@link
+   * SessionHandle#watch(Consumer)}.
+   *
+   * @param options sets the options, see {@link WatchOptions}
+   * @return the changes; close them
+   */
+  public Changes watchAll(Consumer<WatchOptions> options) {
+    var chosen = new WatchOptions();
+    options.accept(chosen);
+    var source = new Changes.Source<>(SubscriptionServiceGrpc.getWatchAllMethod(), chosen.ofAll(whose), WatchAllResponse::getChangesList);
+    return new Changes(connection, source, chosen, Changes.SILENCE);
+  }
+
+  /**
+   * Returns a handle on a named consumer, without a call.
+   *
+   * @param name name of the consumer
+   * @return the handle
+   */
+  public ConsumerHandle consumer(String name) {
+    return new ConsumerHandle(this, name);
+  }
+
+  /**
+   * Lists the consumers, by name.
+   *
+   * @return the consumers, page by page
+   */
+  public Pages<dev.threadkeep.v1.Consumer> consumers() {
+    var request = ListConsumersRequest.getDefaultInstance();
+    return Pages.of(this, ConsumerServiceGrpc.getListConsumersMethod(), request, ListConsumersResponse::getConsumersList);
   }
 
   /**
@@ -237,157 +282,75 @@ public final class ThreadkeepClient extends Calls {
    * @return a handle on the memory
    */
   public UserMemory memory(String userId) {
-    return new UserMemory(this, MemoryScope.newBuilder().setApp(whose.getApp()).setUserId(userId).build());
+    return memory(MemoryScope.newBuilder().setApp(whose.getApp()).setUserId(userId).build());
   }
 
   /**
-   * Lists the compactions of a session, newest first.
+   * Returns the long-term memory of a scope, without a call.
    *
-   * @param session id of the session
-   * @return the compactions, page by page
+   * @param scope owner of the memory, which is used unchanged
+   * @return a handle on the memory
    */
-  public Pages<Compaction> compactions(String session) {
-    return compactions(ListCompactionsRequest.newBuilder().setSession(ref(session)).build());
+  public UserMemory memory(MemoryScope scope) {
+    return new UserMemory(this, scope);
   }
 
   /**
-   * Lists compactions, newest first.
+   * Returns a handle on the compaction policy of this client's user: in its app or, without one, in every app.
    *
-   * @param request session and page size
-   * @return the compactions, page by page
+   * @return the handle
    */
-  public Pages<Compaction> compactions(ListCompactionsRequest request) {
-    return Pages.of(this, CompactionServiceGrpc.getListCompactionsMethod(), request, ListCompactionsResponse::getCompactionsList);
+  public PolicyHandle userPolicy() {
+    var user = UserPolicyScope.newBuilder().setUserId(whose.getUserId());
+    if (!whose.getApp().isEmpty()) {
+      user.setApp(whose.getApp());
+    }
+    return new PolicyHandle(this, PolicyScope.newBuilder().setUser(user).build());
   }
 
   /**
-   * Compacts a session on the server by its policy. See {@link #compact(SessionRef, CompactionStrategy)}.
+   * Returns a handle on the compaction policy of this client's app.
    *
-   * @param session id of the session
-   * @return the result of the compaction
+   * @return the handle
    */
-  public CompactSessionResponse compact(String session) {
-    return compact(ref(session), null);
+  public PolicyHandle appPolicy() {
+    return new PolicyHandle(this, PolicyScope.newBuilder().setApp(whose.getApp()).build());
   }
 
   /**
-   * Compacts a session on the server, which archives events and inserts summaries or stubs. Nothing is deleted, and having
-   * nothing to compact is not an error. The call is not retried. A summary takes as long as the server's model; see {@link
-   * #withTimeout}. Reasons: SESSION_NOT_FOUND, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH.
+   * Returns a handle on the compaction policy of the server.
    *
-   * @param session the session
-   * @param strategy strategy to run; null means that of the session's policy
-   * @return the result of the compaction
+   * @return the handle
    */
-  public CompactSessionResponse compact(SessionRef session, CompactionStrategy strategy) {
-    var request = CompactSessionRequest.newBuilder().setSession(session);
-    Optional.ofNullable(strategy).ifPresent(request::setStrategy);
-    return call(CompactionServiceGrpc.getCompactSessionMethod(), request.build());
+  public PolicyHandle serverPolicy() {
+    return new PolicyHandle(this, PolicyScope.newBuilder().setServer(true).build());
   }
 
   /**
-   * Replaces the events of a context with a summary. See {@link #compactContext(ApplyCompactionRequest, GetContextResponse)}.
+   * Returns the recall tools for models, which the server runs; see {@link SessionHandle#callTool}.
    *
-   * @param session id of the session
-   * @param seen response of {@link #context(String)}
-   * @param summary text of the summary; it becomes a turn of two events, like the server's summaries
-   * @return the result of the compaction
-   * @throws IllegalArgumentException if the summary is blank
+   * @return the tools
    */
-  public ApplyCompactionResponse compactContext(String session, GetContextResponse seen, String summary) {
-    return compactContext(ApplyCompactionRequest.newBuilder().setSession(ref(session)).addInserts(Compactor.summary(summary)).build(), seen);
+  public List<ToolDefinition> tools() {
+    return call(ToolServiceGrpc.getListToolsMethod(), ListToolsRequest.getDefaultInstance()).getToolsList();
   }
 
   /**
-   * Replaces the events of a context with the inserts of a request. Only events of {@code seen} are archived; events that its
-   * size or filters left out and events appended since stay in the window. Nothing is deleted. The context sets
-   * expected_window_version, from_seq and through_seq of the request. Reasons: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, and
-   * VERSION_MISMATCH after another compaction: read the context again.
+   * Returns the version, capabilities and limits of the server.
    *
-   * @param request session, inserts, and strategy for the record; inserted events are marked as synthetic
-   * @param seen response of {@link #context(SessionRef, ContextSpec)}
-   * @return the result of the compaction
-   * @throws ThreadkeepException NOTHING_TO_COMPACT, before a call, if no event of the context may be archived (its
-   *     compactable_through_seq is 0)
+   * @return the server
    */
-  public ApplyCompactionResponse compactContext(ApplyCompactionRequest request, GetContextResponse seen) {
-    return call(CompactionServiceGrpc.getApplyCompactionMethod(), Compactor.ofContext(request, seen));
+  public GetServerInfoResponse info() {
+    return info(false);
   }
 
   /**
-   * Compacts with the caller's model. See {@link #compactWith(SessionRef, Function, CompactionStrategy)}.
+   * Returns the version, capabilities and limits of the server.
    *
-   * @param session id of the session
-   * @param summarize returns the summary for a prompt
-   * @return the result of the compaction; empty if there is nothing to compact
+   * @param totals whether to count sessions and events too, by a scan
+   * @return the server
    */
-  public Optional<ApplyCompactionResponse> compactWith(String session, Function<SummaryPrompt, String> summarize) {
-    return compactWith(ref(session), summarize, null);
-  }
-
-  /**
-   * Compacts with the caller's model: plans, calls {@code summarize} with the prompt if there is one, and applies the plan. If
-   * another compaction is committed first, it plans again, at most 5 times in total, without calling {@code summarize} twice
-   * for the same prompt. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH.
-   *
-   * @param session the session
-   * @param summarize returns the summary for a prompt; its exceptions are rethrown, a blank summary throws
-   * IllegalArgumentException
-   * @param strategy strategy to run; null means that of the session's policy
-   * @return the result of the compaction; empty if there is nothing to compact
-   */
-  public Optional<ApplyCompactionResponse> compactWith(
-      SessionRef session, Function<SummaryPrompt, String> summarize, CompactionStrategy strategy) {
-    var request = PlanCompactionRequest.newBuilder().setSession(session);
-    Optional.ofNullable(strategy).ifPresent(request::setStrategy);
-    return new Compactor(this, summarize).run(request.build());
-  }
-
-  /**
-   * Watches a session of this client's app and user from now on. See {@link #watch(WatchSessionRequest, WatchOptions)}.
-   *
-   * @param session id of the session
-   * @return the changes; close them
-   */
-  public Changes watch(String session) {
-    return watch(WatchSessionRequest.newBuilder().setSession(ref(session)).build(), WatchOptions.DEFAULT);
-  }
-
-  /**
-   * Watches the changes of one session, which need not exist yet. Each change is delivered once, in order; an append is one
-   * change.
-   *
-   * <p>A watch has no deadline. If the server is unavailable or silent for 30 seconds, the stream is reopened where it stopped,
-   * after a pause of up to 0.1 seconds that doubles up to 5 seconds (and at least the server's retry delay), by default without
-   * limit; any message resets the count. Store the resume_token of a change after handling it; a watch with that token and the
-   * same scope and filter resumes after it.
-   *
-   * <p>Reasons: SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session without a user, INVALID_RESUME_TOKEN, QUOTA_EXCEEDED, and
-   * RESUME_POSITION_EXPIRED if the feed no longer has the next changes; changes were then missed, so read the sessions again
-   * before starting at the {@code oldest_resume_token} in its metadata.
-   *
-   * @param request session (see {@link #ref(String)}); start, by default with changes committed from now on; filter
-   * @param options options of the watch
-   * @return the changes; close them
-   */
-  public Changes watch(WatchSessionRequest request, WatchOptions options) {
-    var method = SubscriptionServiceGrpc.getWatchSessionMethod();
-    var source = new Changes.Source<>(method, request, WatchSessionResponse::getChangesList);
-    return new Changes(connection, source, options, Changes.SILENCE);
-  }
-
-  /**
-   * Watches the changes of all sessions of a scope. A user or app that the scope does not set is this client's. See {@link
-   * #watch(WatchSessionRequest, WatchOptions)}.
-   *
-   * @param request scope; start, by default with changes committed from now on; filter
-   * @param options options of the watch
-   * @param all {@link All#USERS} for every user, {@link All#APPS} for every app
-   * @return the changes; close them
-   */
-  public Changes watch(WatchAllRequest request, WatchOptions options, All... all) {
-    var own = request.toBuilder().setScope(Scopes.narrowed(request.getScope(), whose, all)).build();
-    var source = new Changes.Source<>(SubscriptionServiceGrpc.getWatchAllMethod(), own, WatchAllResponse::getChangesList);
-    return new Changes(connection, source, options, Changes.SILENCE);
+  public GetServerInfoResponse info(boolean totals) {
+    return call(ServerServiceGrpc.getGetServerInfoMethod(), GetServerInfoRequest.newBuilder().setIncludeTotals(totals).build());
   }
 }

@@ -1,19 +1,39 @@
 package dev.threadkeep;
 
+import dev.threadkeep.internal.Address;
+import dev.threadkeep.internal.RetryPolicy;
+import dev.threadkeep.options.RetryOptions;
 import dev.threadkeep.v1.SessionRef;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
 import io.grpc.ChannelCredentials;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import io.grpc.TlsChannelCredentials;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** Configures a {@link ThreadkeepClient}. Each method documents its default. */
 public final class ThreadkeepClientBuilder {
   private final SessionRef.Builder whose = SessionRef.newBuilder();
   String address;
   String token;
+  private Supplier<String> supplier;
+  private final List<ClientInterceptor> interceptors = new ArrayList<>();
+  private Consumer<ManagedChannelBuilder<?>> configure = channel -> {};
+  private RetryPolicy retry = new RetryOptions().policy();
   private Duration timeout = Duration.ofSeconds(30);
   private ChannelCredentials credentials;
   private boolean plaintextToken;
@@ -71,6 +91,54 @@ public final class ThreadkeepClientBuilder {
   }
 
   /**
+   * Supplies the token, called before each call, on the same thread; instead of {@link #token(String)}. If it throws, the call
+   * fails with UNAUTHENTICATED.
+   *
+   * @param supplier returns the token
+   * @return this builder
+   */
+  public ThreadkeepClientBuilder token(Supplier<String> supplier) {
+    this.supplier = Objects.requireNonNull(supplier, "token");
+    return this;
+  }
+
+  /**
+   * Adds an interceptor, for example for traces. It sees each call once, with its retries inside.
+   *
+   * @param value interceptor; the one that was added first sees a call first
+   * @return this builder
+   */
+  public ThreadkeepClientBuilder interceptor(ClientInterceptor value) {
+    interceptors.add(0, Objects.requireNonNull(value, "interceptor"));
+    return this;
+  }
+
+  /**
+   * Sets how calls are retried that are safe to repeat.
+   *
+   * @param options sets the options, see {@link RetryOptions}
+   * @return this builder
+   */
+  public ThreadkeepClientBuilder retry(Consumer<RetryOptions> options) {
+    var chosen = new RetryOptions();
+    options.accept(chosen);
+    this.retry = chosen.policy();
+    return this;
+  }
+
+  /**
+   * Changes the channel after this SDK has configured it, for settings without a method of their own: a proxy, an executor,
+   * another authority.
+   *
+   * @param value configures the channel
+   * @return this builder
+   */
+  public ThreadkeepClientBuilder channel(Consumer<ManagedChannelBuilder<?>> value) {
+    this.configure = Objects.requireNonNull(value, "channel");
+    return this;
+  }
+
+  /**
    * Sends the token over a network without TLS too.
    *
    * @return this builder
@@ -116,12 +184,43 @@ public final class ThreadkeepClientBuilder {
     if (server.tls().orElse(encrypted) != encrypted) {
       throw new IllegalArgumentException("the scheme of the address contradicts the option tls");
     }
-    if (!token.isEmpty() && !encrypted && !plaintextToken && !server.isLoopback()) {
+    boolean hasToken = supplier != null || !token.isEmpty();
+    if (hasToken && !encrypted && !plaintextToken && !server.isLoopback()) {
       String how = "use the address \"https://%1$s\" for TLS, or call allowPlaintextToken() on a network that you trust";
       throw new IllegalArgumentException(("the token would go to %1$s unencrypted; " + how).formatted(server.authority()));
     }
     var byDefault = encrypted ? TlsChannelCredentials.create() : InsecureChannelCredentials.create();
     var channel = Grpc.newChannelBuilder(server.authority(), credentials == null ? byDefault : credentials);
-    return new ThreadkeepClient(new Connection(server.authority(), token, channel), whose.build(), timeout);
+    var all = new ArrayList<ClientInterceptor>();
+    if (hasToken) {
+      all.add(new Credentials(supplier == null ? () -> token : supplier));
+    }
+    all.addAll(interceptors);
+    return new ThreadkeepClient(new Connection(server.authority(), all, retry, channel, configure), whose.build(), timeout);
+  }
+
+  /** Adds the token to each call. */
+  private record Credentials(Supplier<String> token) implements ClientInterceptor {
+    private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+    @Override
+    public <Q, R> ClientCall<Q, R> interceptCall(MethodDescriptor<Q, R> method, CallOptions options, Channel next) {
+      return new SimpleForwardingClientCall<>(next.newCall(method, options)) {
+        @Override
+        public void start(Listener<R> listener, Metadata headers) {
+          headers.put(AUTHORIZATION, "Bearer " + supplied());
+          super.start(listener, headers);
+        }
+      };
+    }
+
+    private String supplied() {
+      try {
+        return Objects.requireNonNull(token.get(), "the token");
+      } catch (RuntimeException failure) {
+        var status = Status.UNAUTHENTICATED.withDescription("the supplier of the token failed: " + failure.getMessage());
+        throw ThreadkeepException.of(status.withCause(failure), null);
+      }
+    }
   }
 }

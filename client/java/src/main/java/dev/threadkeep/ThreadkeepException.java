@@ -6,7 +6,6 @@ import com.google.protobuf.Message;
 import com.google.rpc.BadRequest;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
-import dev.threadkeep.v1.ErrorReason;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
@@ -18,18 +17,20 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * The error of a failed call. Handle it by its {@link #reason()}: {@code if (e.reason() ==
- * ErrorReason.ERROR_REASON_SESSION_NOT_FOUND)}. Only errors of code UNAVAILABLE and errors with {@link #retryAfter()} are worth
- * an unchanged retry.
+ * The error of a failed call. Handle it by its {@link #reason()}: {@code switch (e.reason()) { case SESSION_NOT_FOUND -> ...}}.
+ * Only errors that are {@link #isTransient()} are worth an unchanged retry. The message has the reason, the code, and what the
+ * server says.
  */
 public final class ThreadkeepException extends RuntimeException {
   private static final long serialVersionUID = 1L;
-  private static final String PREFIX = "ERROR_REASON_";
-  private static final String DOMAIN = "threadkeep.dev";
+  static final String DOMAIN = "threadkeep.dev";
 
   /** Reasons of codes that map to exactly one reason, so that a timeout is DEADLINE_EXCEEDED on either side. */
   private static final Set<Status.Code> SAY_IT_ALONE =
       Set.of(Status.Code.DEADLINE_EXCEEDED, Status.Code.UNAUTHENTICATED, Status.Code.PERMISSION_DENIED, Status.Code.INTERNAL);
+
+  /** What the server says. */
+  private final String description;
 
   /** The canonical code. */
   private final Status.Code code;
@@ -43,10 +44,16 @@ public final class ThreadkeepException extends RuntimeException {
   /** Retry delay; the default if the server specified none. */
   private final RetryInfo retry;
 
-  private ThreadkeepException(Status status, List<Any> details) {
-    super(status.getDescription() == null ? status.getCode().name() : status.getDescription(), status.getCause());
+  /** Creates the error of a status with these details. */
+  ThreadkeepException(Status status, List<Any> details) {
+    this(status, details, detail(details, ErrorInfo.getDefaultInstance(), each -> each.getDomain().equals(DOMAIN)));
+  }
+
+  private ThreadkeepException(Status status, List<Any> details, ErrorInfo info) {
+    super(named(status, info) + ": " + described(status), status.getCause());
+    this.description = described(status);
     this.code = status.getCode();
-    this.info = detail(details, ErrorInfo.getDefaultInstance(), each -> each.getDomain().equals(DOMAIN));
+    this.info = info;
     this.invalid = detail(details, BadRequest.getDefaultInstance(), each -> true);
     this.retry = detail(details, RetryInfo.getDefaultInstance(), each -> true);
   }
@@ -57,8 +64,8 @@ public final class ThreadkeepException extends RuntimeException {
   }
 
   /** Creates an error of the client itself, with the reason that the server would return. */
-  static ThreadkeepException of(Status.Code code, ErrorReason reason, String message) {
-    var info = ErrorInfo.newBuilder().setDomain(DOMAIN).setReason(reason.name().substring(PREFIX.length())).build();
+  static ThreadkeepException of(Status.Code code, Reason reason, String message) {
+    var info = ErrorInfo.newBuilder().setDomain(DOMAIN).setReason(reason.name()).build();
     return new ThreadkeepException(code.toStatus().withDescription(message), List.of(Any.pack(info)));
   }
 
@@ -87,24 +94,50 @@ public final class ThreadkeepException extends RuntimeException {
   /**
    * Returns the reason.
    *
-   * @return the reason; ERROR_REASON_UNSPECIFIED if no Threadkeep server sent one, UNRECOGNIZED if the server is newer than
-   * this SDK
+   * @return the reason; NONE if no Threadkeep server sent one, UNKNOWN_TO_SDK if the server is newer than this SDK
    */
-  public ErrorReason reason() {
+  public Reason reason() {
     if (reasonName().isEmpty()) {
-      return ErrorReason.ERROR_REASON_UNSPECIFIED;
+      return Reason.NONE;
     }
     try {
-      return ErrorReason.valueOf(PREFIX + reasonName());
+      return Reason.valueOf(reasonName());
     } catch (IllegalArgumentException unknown) {
-      return ErrorReason.UNRECOGNIZED;
+      return Reason.UNKNOWN_TO_SDK;
     }
+  }
+
+  /**
+   * Returns what the server says, without the reason and the code.
+   *
+   * @return the description
+   */
+  public String description() {
+    return description;
+  }
+
+  /**
+   * Returns the id of the request in the server's log.
+   *
+   * @return the id, if the server sent one; it does so with INTERNAL
+   */
+  public Optional<String> requestId() {
+    return Optional.ofNullable(info.getMetadataMap().get("request_id"));
+  }
+
+  /**
+   * Returns whether a retry of the same call can succeed.
+   *
+   * @return true if the server was unavailable or specified a retry delay
+   */
+  public boolean isTransient() {
+    return code == Status.Code.UNAVAILABLE || retryAfter().isPresent();
   }
 
   /**
    * Returns the reason as the server sent it.
    *
-   * @return its name in ErrorReason without the prefix, for example "SESSION_NOT_FOUND"; empty if no Threadkeep server sent one
+   * @return its name, for example "SESSION_NOT_FOUND"; empty if no Threadkeep server sent one
    */
   public String reasonName() {
     return isOfServer() ? info.getReason() : SAY_IT_ALONE.contains(code) ? code.name() : "";
@@ -133,7 +166,7 @@ public final class ThreadkeepException extends RuntimeException {
    *
    * @return the violations, empty for other errors
    */
-  public List<BadRequest.FieldViolation> fields() {
+  public List<BadRequest.FieldViolation> violations() {
     return invalid.getFieldViolationsList();
   }
 
@@ -145,6 +178,20 @@ public final class ThreadkeepException extends RuntimeException {
   public Optional<Duration> retryAfter() {
     var delay = retry.getRetryDelay();
     return retry.hasRetryDelay() ? Optional.of(Duration.ofSeconds(delay.getSeconds(), delay.getNanos())) : Optional.empty();
+  }
+
+  private static String described(Status status) {
+    return status.getDescription() == null ? status.getCode().name() : status.getDescription();
+  }
+
+  /** Returns the reason, the code, and the id of the request, as far as they say something. */
+  private static String named(Status status, ErrorInfo info) {
+    String code = status.getCode().name();
+    if (!info.getReason().isEmpty() && !info.getReason().equals(code)) {
+      return info.getReason() + " (" + code + ")";
+    }
+    String id = info.getMetadataMap().get("request_id");
+    return id == null ? code : code + " (request " + id + ")";
   }
 
   /** Returns whether a Threadkeep server sent the reason. */

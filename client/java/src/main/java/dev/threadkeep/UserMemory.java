@@ -1,5 +1,6 @@
 package dev.threadkeep;
 
+import dev.threadkeep.options.MemorySearchOptions;
 import dev.threadkeep.v1.AddMemoriesRequest;
 import dev.threadkeep.v1.AddMemoriesResponse;
 import dev.threadkeep.v1.AddSessionToMemoryRequest;
@@ -9,12 +10,13 @@ import dev.threadkeep.v1.DeleteMemoriesResponse;
 import dev.threadkeep.v1.ListMemoriesRequest;
 import dev.threadkeep.v1.ListMemoriesResponse;
 import dev.threadkeep.v1.MemoryEntry;
+import dev.threadkeep.v1.MemoryIds;
 import dev.threadkeep.v1.MemoryScope;
 import dev.threadkeep.v1.MemoryServiceGrpc;
-import dev.threadkeep.v1.SearchMemoryRequest;
 import dev.threadkeep.v1.SearchMemoryResponse;
 import dev.threadkeep.v1.SessionRef;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * A handle on the long-term memory of one user in one app. Creating it makes no call, and it is valid as long as its client.
@@ -25,14 +27,7 @@ public final class UserMemory {
   private final ThreadkeepClient client;
   private final MemoryScope scope;
 
-  /**
-   * Creates a handle on the memory of a scope, which is used unchanged; see {@link ThreadkeepClient#memory()} for the client's
-   * own.
-   *
-   * @param client client of the calls
-   * @param scope owner of the memory
-   */
-  public UserMemory(ThreadkeepClient client, MemoryScope scope) {
+  UserMemory(ThreadkeepClient client, MemoryScope scope) {
     this.client = client;
     this.scope = scope;
   }
@@ -43,7 +38,7 @@ public final class UserMemory {
    * @param text text to remember
    * @return an entry without an id
    */
-  public static MemoryEntry entry(String text) {
+  public static MemoryEntry remember(String text) {
     return MemoryEntry.newBuilder().setContent(Events.user(text).getMessage()).build();
   }
 
@@ -57,7 +52,7 @@ public final class UserMemory {
    */
   public AddMemoriesResponse add(MemoryEntry... entries) {
     var identified = List.of(entries).stream()
-        .map(entry -> entry.getId().isEmpty() ? entry.toBuilder().setId(Events.newId()).build() : entry);
+        .map(entry -> entry.getId().isEmpty() ? entry.toBuilder().setId(Events.newEventId()).build() : entry);
     var request = AddMemoriesRequest.newBuilder().setScope(scope).addAllMemories(identified.toList());
     return client.call(MemoryServiceGrpc.getAddMemoriesMethod(), request.build());
   }
@@ -85,23 +80,35 @@ public final class UserMemory {
   }
 
   /**
-   * Searches entries, best first. See {@link #search(SearchMemoryRequest)}.
+   * Searches entries, best first. See {@link #search(String, Consumer)}.
    *
    * @param query at most 1,024 characters; an empty query returns nothing
    * @return at most ten entries
    */
   public SearchMemoryResponse search(String query) {
-    return search(SearchMemoryRequest.newBuilder().setQuery(query).build());
+    return search(query, o -> {});
   }
 
   /**
-   * Searches entries. Reasons: EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * Searches entries, best first. Reasons: EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    *
-   * @param request query, mode and number of entries
+   * @param query at most 1,024 characters; an empty query returns nothing
+   * @param options sets the options, see {@link MemorySearchOptions}
    * @return the entries
    */
-  public SearchMemoryResponse search(SearchMemoryRequest request) {
-    return client.call(MemoryServiceGrpc.getSearchMemoryMethod(), request.toBuilder().setScope(scope).build());
+  public SearchMemoryResponse search(String query, Consumer<MemorySearchOptions> options) {
+    var chosen = new MemorySearchOptions();
+    options.accept(chosen);
+    return client.call(MemoryServiceGrpc.getSearchMemoryMethod(), chosen.request(query, scope));
+  }
+
+  /**
+   * Lists the entries, most recently added first.
+   *
+   * @return the entries, page by page
+   */
+  public Pages<MemoryEntry> list() {
+    return list(ListMemoriesRequest.getDefaultInstance());
   }
 
   /**
@@ -118,10 +125,33 @@ public final class UserMemory {
   /**
    * Deletes entries permanently.
    *
-   * @param request entries to delete: by ids, by session, or all
+   * @param ids their ids
    * @return the receipt
    */
-  public DeleteMemoriesResponse delete(DeleteMemoriesRequest request) {
-    return client.call(MemoryServiceGrpc.getDeleteMemoriesMethod(), request.toBuilder().setScope(scope).build());
+  public DeleteMemoriesResponse delete(List<String> ids) {
+    return delete(DeleteMemoriesRequest.newBuilder().setIds(MemoryIds.newBuilder().addAllIds(ids)));
+  }
+
+  /**
+   * Deletes the entries that came from a session permanently.
+   *
+   * @param sessionId id of the session
+   * @return the receipt
+   */
+  public DeleteMemoriesResponse deleteSession(String sessionId) {
+    return delete(DeleteMemoriesRequest.newBuilder().setSessionId(sessionId));
+  }
+
+  /**
+   * Deletes all entries permanently.
+   *
+   * @return the receipt
+   */
+  public DeleteMemoriesResponse deleteAll() {
+    return delete(DeleteMemoriesRequest.newBuilder().setAll(true));
+  }
+
+  private DeleteMemoriesResponse delete(DeleteMemoriesRequest.Builder request) {
+    return client.call(MemoryServiceGrpc.getDeleteMemoriesMethod(), request.setScope(scope).build());
   }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.threadkeep.internal.Address;
 import dev.threadkeep.v1.ListSessionsRequest;
 import dev.threadkeep.v1.SessionServiceGrpc;
 import io.grpc.InsecureChannelCredentials;
@@ -97,7 +98,7 @@ class AddressTest {
       porter.setDaemon(true);
       porter.start();
       try (var client = ThreadkeepClient.builder().address("127.0.0.1:" + door.getLocalPort()).token("").timeout(Duration.ofSeconds(10)).build()) {
-        var error = assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi")));
+        var error = assertThrows(ThreadkeepException.class, () -> client.session("s").append(Events.user("Hi")));
         assertTrue(error.getMessage().contains("does not respond in gRPC"), error.getMessage());
         assertTrue(error.getMessage().contains("use the server's gRPC port, by default 7443"), error.getMessage());
       }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Duration;
 import com.google.rpc.RetryInfo;
+import dev.threadkeep.internal.Backoff;
 import io.grpc.Status;
 import java.util.Optional;
 import java.util.OptionalInt;

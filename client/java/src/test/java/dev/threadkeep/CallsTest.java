@@ -9,19 +9,25 @@ import com.google.protobuf.Message;
 import dev.threadkeep.v1.AppendEventsRequest;
 import dev.threadkeep.v1.AppendEventsResponse;
 import dev.threadkeep.v1.CreateSessionRequest;
-import dev.threadkeep.v1.ErrorReason;
 import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.SessionServiceGrpc;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -68,7 +74,7 @@ class CallsTest {
   @Test
   void appendIsRetriedWithTheSameIds() {
     failFirst(4, AppendEventsResponse.newBuilder().setLogVersion(1).build());
-    assertEquals(1, client.append("s", Events.user("Hi"), Events.user("there")).getLogVersion());
+    assertEquals(1, client.session("s").append(Events.user("Hi"), Events.user("there")).logVersion());
     assertEquals(5, server.requests.size());
     assertEquals(1, server.requests.stream().distinct().count());
     var request = (AppendEventsRequest) server.requests.get(0);
@@ -79,14 +85,14 @@ class CallsTest {
   @Test
   void largeAppendIsRetried() {
     failFirst(2, AppendEventsResponse.newBuilder().setLogVersion(1).build());
-    assertEquals(1, client.append("s", Events.user("x".repeat(24 * 1024 * 1024))).getLogVersion());
+    assertEquals(1, client.session("s").append(Events.user("x".repeat(24 * 1024 * 1024))).logVersion());
     assertEquals(3, server.requests.size());
   }
 
   @Test
   void callIsSentAtMostFiveTimes() {
     failFirst(9, AppendEventsResponse.getDefaultInstance());
-    var error = assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi")));
+    var error = assertThrows(ThreadkeepException.class, () -> client.session("s").append(Events.user("Hi")));
     assertEquals(Status.Code.UNAVAILABLE, error.code());
     assertEquals(5, server.requests.size());
   }
@@ -94,10 +100,10 @@ class CallsTest {
   @Test
   void callThatTheServerCanceledIsRetriedAtMostFiveTimes() {
     failFirst(Status.CANCELLED, 4, AppendEventsResponse.newBuilder().setLogVersion(1).build());
-    assertEquals(1, client.append("s", Events.user("Hi")).getLogVersion());
+    assertEquals(1, client.session("s").append(Events.user("Hi")).logVersion());
     assertEquals(5, server.requests.size());
     failFirst(Status.CANCELLED, 9, AppendEventsResponse.getDefaultInstance());
-    var error = assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi")));
+    var error = assertThrows(ThreadkeepException.class, () -> client.session("s").append(Events.user("Hi")));
     assertEquals(Status.Code.UNAVAILABLE, error.code());
     assertTrue(error.getMessage().endsWith("canceled the call (not now)"), error.getMessage());
     assertEquals(10, server.requests.size());
@@ -108,7 +114,7 @@ class CallsTest {
     server.answer = request -> null;
     var codes = new ArrayBlockingQueue<Status.Code>(1);
     var caller =
-        new Thread(() -> codes.add(assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi"))).code()));
+        new Thread(() -> codes.add(assertThrows(ThreadkeepException.class, () -> client.session("s").append(Events.user("Hi"))).code()));
     caller.start();
     while (server.requests.isEmpty()) {
       TimeUnit.MILLISECONDS.sleep(5);
@@ -128,9 +134,9 @@ class CallsTest {
 
   @Test
   void everyCallSendsTheCredential() {
-    client.append("s", Events.user("Hi"));
+    client.session("s").append(Events.user("Hi"));
     try (var other = server.client().token("secret").build()) {
-      other.append("s", Events.user("Hi"));
+      other.session("s").append(Events.user("Hi"));
       appendAsync(other).join();
     }
     assertEquals(List.of("null", "Bearer secret", "Bearer secret"), server.credentials);
@@ -140,14 +146,14 @@ class CallsTest {
   void callEndsWithTheTimeout() {
     server.answer = request -> null;
     var brief = client.withTimeout(Duration.ofMillis(100));
-    var error = assertThrows(ThreadkeepException.class, () -> brief.append("s", Events.user("Hi")));
+    var error = assertThrows(ThreadkeepException.class, () -> brief.session("s").append(Events.user("Hi")));
     assertEquals(Status.Code.DEADLINE_EXCEEDED, error.code());
-    assertEquals(ErrorReason.ERROR_REASON_DEADLINE_EXCEEDED, error.reason());
+    assertEquals(Reason.DEADLINE_EXCEEDED, error.reason());
   }
 
   @Test
   void zeroTimeoutMeansNoLimit() {
-    assertEquals(0, client.withTimeout(Duration.ZERO).append("s", Events.user("Hi")).getLogVersion());
+    assertEquals(0, client.withTimeout(Duration.ZERO).session("s").append(Events.user("Hi")).logVersion());
   }
 
   @Test
@@ -158,7 +164,7 @@ class CallsTest {
         };
     var future = appendAsync(client);
     var error = assertThrows(CompletionException.class, future::join).getCause();
-    assertEquals(ErrorReason.ERROR_REASON_SESSION_NOT_FOUND, assertInstanceOf(ThreadkeepException.class, error).reason());
+    assertEquals(Reason.SESSION_NOT_FOUND, assertInstanceOf(ThreadkeepException.class, error).reason());
   }
 
   @Test
@@ -177,9 +183,9 @@ class CallsTest {
   void missingServerIsReportedWithAddressAndRemedy() throws InterruptedException {
     int port = server.port();
     server.close();
-    var error = assertThrows(ThreadkeepException.class, () -> client.withTimeout(Duration.ofSeconds(10)).append("s", Events.user("Hi")));
+    var error = assertThrows(ThreadkeepException.class, () -> client.withTimeout(Duration.ofSeconds(10)).session("s").append(Events.user("Hi")));
     assertEquals(Status.Code.UNAVAILABLE, error.code());
-    assertTrue(error.getMessage().startsWith("no server at 127.0.0.1:" + port + " ("), error.getMessage());
+    assertTrue(error.description().startsWith("no server at 127.0.0.1:" + port + " ("), error.getMessage());
     assertTrue(error.getMessage().contains("Connection refused"), error.getMessage());
     assertTrue(error.getMessage().endsWith("start one with `threadkeep serve`, in a checkout `make serve`"), error.getMessage());
   }
@@ -224,15 +230,15 @@ class CallsTest {
     client.close();
     var error = (ThreadkeepException) assertThrows(CompletionException.class, future::join).getCause();
     assertEquals(Status.Code.CANCELLED, error.code());
-    assertEquals("the call was canceled: the client is closed", error.getMessage());
-    assertThrows(IllegalStateException.class, () -> client.append("s", Events.user("Hi")));
-    assertThrows(IllegalStateException.class, () -> client.watch("s"));
+    assertEquals("the call was canceled: the client is closed", error.description());
+    assertThrows(IllegalStateException.class, () -> client.session("s").append(Events.user("Hi")));
+    assertThrows(IllegalStateException.class, () -> client.session("s").watch());
   }
 
   @Test
   void closedClientLeavesNoThread() throws InterruptedException {
-    client.append("s", Events.user("Hi"));
-    client.watch("s");
+    client.session("s").append(Events.user("Hi"));
+    client.session("s").watch();
     while (server.streams.isEmpty()) {
       TimeUnit.MILLISECONDS.sleep(5);
     }
@@ -246,5 +252,46 @@ class CallsTest {
 
   private static List<String> ours() {
     return Thread.getAllStackTraces().keySet().stream().map(Thread::getName).filter(t -> t.matches("(grpc|threadkeep)-.*")).toList();
+  }
+
+  @Test
+  void retriesAreThoseOfTheBuilder() {
+    failFirst(9, AppendEventsResponse.getDefaultInstance());
+    for (int attempts : new int[] {1, 2, 7}) {
+      server.requests.clear();
+      try (var other = server.client().retry(r -> r.maxAttempts(attempts).pauses(Duration.ofMillis(1), Duration.ofMillis(1))).build()) {
+        assertThrows(ThreadkeepException.class, () -> other.session("s").append(Events.user("Hi")));
+      }
+      assertEquals(attempts, server.requests.size());
+      failFirst(9, AppendEventsResponse.getDefaultInstance());
+    }
+  }
+
+  @Test
+  void tokenIsSuppliedForEachCallAndInterceptorsSeeIt() {
+    var number = new AtomicInteger();
+    var methods = new ArrayList<String>();
+    var seen = new ClientInterceptor() {
+      @Override
+      public <Q, R> ClientCall<Q, R> interceptCall(MethodDescriptor<Q, R> method, CallOptions options, Channel next) {
+        methods.add(method.getBareMethodName());
+        return next.newCall(method, options);
+      }
+    };
+    try (var other = server.client().token(() -> "t" + number.incrementAndGet()).interceptor(seen).build()) {
+      other.session("s").append(Events.user("Hi"));
+      appendAsync(other).join();
+    }
+    assertEquals(List.of("Bearer t1", "Bearer t2"), server.credentials);
+    assertEquals(List.of("AppendEvents", "AppendEvents"), methods);
+    Supplier<String> sealed = () -> {
+      throw new IllegalStateException("the vault is sealed");
+    };
+    try (var other = server.client().token(sealed).build()) {
+      var error = assertThrows(ThreadkeepException.class, () -> other.session("s").append(Events.user("Hi")));
+      assertEquals(Reason.UNAUTHENTICATED, error.reason());
+      assertTrue(error.description().contains("the vault is sealed"), error.description());
+    }
+    assertThrows(IllegalArgumentException.class, () -> ThreadkeepClient.builder().address("10.0.0.1").token(() -> "t").build());
   }
 }

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Message;
+import dev.threadkeep.compaction.Strategies;
 import dev.threadkeep.v1.ApplyCompactionRequest;
 import dev.threadkeep.v1.ApplyCompactionResponse;
 import dev.threadkeep.v1.CompactionInsert;
 import dev.threadkeep.v1.CompactionPlan;
-import dev.threadkeep.v1.ErrorReason;
 import dev.threadkeep.v1.GetContextResponse;
 import dev.threadkeep.v1.PlanCompactionRequest;
 import dev.threadkeep.v1.PlanCompactionResponse;
@@ -74,7 +74,7 @@ class CompactorTest {
 
   @Test
   void summaryFillsTheEmptyEventOfThePlan() {
-    assertTrue(client.compactWith("s", this::summarize).orElseThrow().getApplied());
+    assertTrue(client.session("s").compactWith(this::summarize).orElseThrow().getApplied());
     assertEquals(client.ref("s"), last().getSession());
     assertEquals(List.of("what was said"), requested);
     assertEquals("Summarize", Events.textOf(last().getInserts(0).getEvents(0)));
@@ -88,7 +88,7 @@ class CompactorTest {
   @Test
   void lostRaceIsPlannedAgainWithoutSummarizingTwice() {
     races.set(2);
-    assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isPresent());
+    assertTrue(client.session("s").compactWith(this::summarize).isPresent());
     assertEquals(1, requested.size());
     assertEquals(6, server.requests.size());
     assertEquals(5, last().getExpectedWindowVersion());
@@ -97,7 +97,7 @@ class CompactorTest {
   @Test
   void fiveLostRacesAreAnError() {
     races.set(9);
-    var error = assertThrows(ThreadkeepException.class, () -> client.compactWith(client.ref("s"), this::summarize, null));
+    var error = assertThrows(ThreadkeepException.class, () -> client.session("s").compactWith(this::summarize));
     assertEquals("VERSION_MISMATCH", error.reasonName());
     assertEquals(10, server.requests.size());
   }
@@ -105,16 +105,16 @@ class CompactorTest {
   @Test
   void nothingToCompactCallsNoModel() {
     plan = plan.toBuilder().clearSummaryPrompt().clearInserts().build();
-    assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isPresent());
+    assertTrue(client.session("s").compactWith(this::summarize).isPresent());
     plan = CompactionPlan.getDefaultInstance();
-    assertTrue(client.compactWith(client.ref("s"), this::summarize, null).isEmpty());
+    assertTrue(client.session("s").compactWith(this::summarize).isEmpty());
     assertEquals(List.of(), requested);
     assertEquals(3, server.requests.size());
   }
 
   @Test
   void blankSummaryChangesNothing() {
-    assertThrows(IllegalArgumentException.class, () -> client.compactWith(client.ref("s"), prompt -> " ", null));
+    assertThrows(IllegalArgumentException.class, () -> client.session("s").compactWith(prompt -> " "));
     assertEquals(1, server.requests.size());
   }
 
@@ -123,7 +123,7 @@ class CompactorTest {
 
   @Test
   void summaryOfAContextReplacesExactlyItsEvents() {
-    assertTrue(client.compactContext("s", SEEN, "In short.").getApplied());
+    assertTrue(client.session("s").compactContext(SEEN, "In short.").getApplied());
     assertEquals(List.of(3L, 6L, 4L), List.of(last().getFromSeq(), last().getThroughSeq(), last().getExpectedWindowVersion()));
     assertEquals(client.ref("s"), last().getSession());
     assertEquals(36, last().getCompactionId().length());
@@ -137,20 +137,30 @@ class CompactorTest {
   void insertsForAContextKeepTheirContentAndAreSynthetic() {
     var own = Events.user("Who?").toBuilder().setCompactionSource("mine").build();
     var inserts = CompactionInsert.newBuilder().addEvents(own).addEvents(Events.assistant("Ada."));
-    var request = ApplyCompactionRequest.newBuilder().setSession(client.ref("s")).setStrategy("notes").setCompactionId("c1").addInserts(inserts);
-    client.compactContext(request.setFromSeq(1).build(), SEEN);
+    client.session("s").compactContext(SEEN, List.of(inserts.build()));
     assertEquals(List.of("mine", "summary"), last().getInserts(0).getEventsList().stream().map(SessionEvent::getCompactionSource).toList());
     assertTrue(last().getInserts(0).getEventsList().stream().allMatch(SessionEvent::getSynthetic));
-    assertEquals("c1 3", last().getCompactionId() + " " + last().getFromSeq());
+    assertEquals(3, last().getFromSeq());
   }
 
   @Test
   void contextWithoutReplaceableEventsIsRejected() {
     var nothing = SEEN.toBuilder().clearCompactableThroughSeq().build();
-    var error = assertThrows(ThreadkeepException.class, () -> client.compactContext("s", nothing, "In short."));
-    assertEquals(ErrorReason.ERROR_REASON_NOTHING_TO_COMPACT, error.reason());
-    assertTrue(error.getMessage().startsWith("no event of this context may be archived"), error.getMessage());
-    assertThrows(IllegalArgumentException.class, () -> client.compactContext("s", SEEN, " "));
+    var error = assertThrows(ThreadkeepException.class, () -> client.session("s").compactContext(nothing, "In short."));
+    assertEquals(Reason.NOTHING_TO_COMPACT, error.reason());
+    assertTrue(error.description().startsWith("no event of this context may be archived"), error.description());
+    assertThrows(IllegalArgumentException.class, () -> client.session("s").compactContext(SEEN, " "));
     assertEquals(List.of(), server.requests);
+  }
+
+  @Test
+  void aPlanIsAppliedWithTheSummaryWhereItIsMissing() {
+    var trip = client.session("s");
+    var planned = trip.planCompaction(o -> o.strategy(Strategies.recursiveSummary()).branch("b"));
+    trip.applyCompaction(planned.getWindowVersion(), o -> o.plan(planned.getPlan(), "In short."));
+    assertEquals(List.of("Summarize", "In short."), last().getInserts(0).getEventsList().stream().map(Events::textOf).toList());
+    assertEquals("b", ((PlanCompactionRequest) server.requests.get(0)).getBranch());
+    trip.applyCompaction(4, o -> o.archiveThrough(2, 5).insert("e6", List.of(Events.assistant("Mine."))).compactionId("c1"));
+    assertEquals("2 5 e6 c1", String.join(" ", "" + last().getFromSeq(), "" + last().getThroughSeq(), last().getInserts(0).getBeforeEventId(), last().getCompactionId()));
   }
 }

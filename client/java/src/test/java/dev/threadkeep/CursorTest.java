@@ -3,6 +3,7 @@ package dev.threadkeep;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.threadkeep.internal.Cursor;
 import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.Compaction;
 import dev.threadkeep.v1.EventBatch;

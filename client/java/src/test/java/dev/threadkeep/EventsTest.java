@@ -18,9 +18,9 @@ import org.junit.jupiter.api.Test;
 class EventsTest {
   @Test
   void newIdsAreVersionSevenAndSortByTime() throws InterruptedException {
-    String before = Events.newId();
+    String before = Events.newEventId();
     Thread.sleep(2);
-    String after = Events.newId();
+    String after = Events.newEventId();
     assertTrue(before.compareTo(after) < 0, before + " " + after);
 
     var id = UUID.fromString(after);
@@ -34,7 +34,7 @@ class EventsTest {
   void idsDiffer() {
     var ids = new HashSet<String>();
     for (int n = 0; n < 100_000; n++) {
-      assertTrue(ids.add(Events.newId()));
+      assertTrue(ids.add(Events.newEventId()));
     }
   }
 
@@ -54,7 +54,7 @@ class EventsTest {
     for (var event : List.of(Events.user(""), Events.assistant(""), Events.system(""), Events.assistant(Events.text("")))) {
       assertTrue(SessionEvent.parseFrom(event.toByteString()).getMessage().getParts(0).hasText());
     }
-    assertTrue(Events.toolResult("c", "f", "", false).getMessage().getParts(0).getToolResult().getParts(0).hasText());
+    assertTrue(Events.toolResult("c", "f", "").getMessage().getParts(0).getToolResult().getParts(0).hasText());
     assertFalse(Events.assistant(Part.getDefaultInstance()).getMessage().getParts(0).hasText());
   }
 
@@ -78,14 +78,14 @@ class EventsTest {
 
   @Test
   void toolResultsAreTextOrJson() {
-    var text = Events.toolResult("c1", "weather", "no such town", true);
+    var text = Events.toolError("c1", "weather", "no such town");
     assertEquals(Role.ROLE_TOOL, text.getMessage().getRole());
     var result = text.getMessage().getParts(0).getToolResult();
     assertEquals("no such town", result.getParts(0).getText());
     assertTrue(result.getIsError());
     assertEquals("", Events.textOf(text), "a result is not the message's text");
 
-    var json = Events.toolResultJson("c1", "weather", "{\"c\":20}", false).getMessage().getParts(0).getToolResult();
+    var json = Events.toolResultJson("c1", "weather", "{\"c\":20}").getMessage().getParts(0).getToolResult();
     assertEquals("{\"c\":20}", json.getStructuredJson());
     assertEquals(0, json.getPartsCount());
     assertTrue(!json.getIsError());

@@ -9,16 +9,27 @@ import dev.threadkeep.v1.AddSessionToMemoryRequest;
 import dev.threadkeep.v1.AddSessionToMemoryResponse;
 import dev.threadkeep.v1.AppendEventsRequest;
 import dev.threadkeep.v1.AppendEventsResponse;
+import dev.threadkeep.v1.AppendStreamRequest;
+import dev.threadkeep.v1.AppendStreamResponse;
 import dev.threadkeep.v1.ApplyCompactionRequest;
 import dev.threadkeep.v1.ApplyCompactionResponse;
 import dev.threadkeep.v1.CompactionServiceGrpc.CompactionServiceImplBase;
+import dev.threadkeep.v1.ConsumeRequest;
+import dev.threadkeep.v1.ConsumeResponse;
+import dev.threadkeep.v1.ConsumerServiceGrpc.ConsumerServiceImplBase;
 import dev.threadkeep.v1.CreateSessionRequest;
 import dev.threadkeep.v1.CreateSessionResponse;
+import dev.threadkeep.v1.DeleteByLabelRequest;
+import dev.threadkeep.v1.DeleteByLabelResponse;
 import dev.threadkeep.v1.DeleteExpiredSessionsRequest;
 import dev.threadkeep.v1.DeleteExpiredSessionsResponse;
 import dev.threadkeep.v1.DeleteMemoriesRequest;
 import dev.threadkeep.v1.DeleteMemoriesResponse;
+import dev.threadkeep.v1.DeleteUserRequest;
+import dev.threadkeep.v1.DeleteUserResponse;
 import dev.threadkeep.v1.EventServiceGrpc.EventServiceImplBase;
+import dev.threadkeep.v1.GetContextRequest;
+import dev.threadkeep.v1.GetContextResponse;
 import dev.threadkeep.v1.ListMemoriesRequest;
 import dev.threadkeep.v1.ListMemoriesResponse;
 import dev.threadkeep.v1.ListSessionsRequest;
@@ -26,11 +37,13 @@ import dev.threadkeep.v1.ListSessionsResponse;
 import dev.threadkeep.v1.MemoryServiceGrpc.MemoryServiceImplBase;
 import dev.threadkeep.v1.PlanCompactionRequest;
 import dev.threadkeep.v1.PlanCompactionResponse;
-import dev.threadkeep.v1.SearchServiceGrpc.SearchServiceImplBase;
+import dev.threadkeep.v1.ReplayParkedChangesRequest;
+import dev.threadkeep.v1.ReplayParkedChangesResponse;
 import dev.threadkeep.v1.SearchEventsRequest;
 import dev.threadkeep.v1.SearchEventsResponse;
 import dev.threadkeep.v1.SearchMemoryRequest;
 import dev.threadkeep.v1.SearchMemoryResponse;
+import dev.threadkeep.v1.SearchServiceGrpc.SearchServiceImplBase;
 import dev.threadkeep.v1.SessionServiceGrpc.SessionServiceImplBase;
 import dev.threadkeep.v1.SubscriptionServiceGrpc.SubscriptionServiceImplBase;
 import dev.threadkeep.v1.WatchAllRequest;
@@ -54,6 +67,7 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 
 /** A loopback server that responds as a test scripts and records requests. */
@@ -65,6 +79,12 @@ final class FakeServer {
 
   /** Answers each unary request; an exception ends the call with that error, null leaves it unanswered. */
   volatile Function<Message, Message> answer = request -> AppendEventsResponse.getDefaultInstance();
+
+  /** Answers each request of a Consume stream. */
+  volatile BiConsumer<ConsumeRequest, StreamObserver<ConsumeResponse>> consumed = (request, out) -> {};
+
+  /** Answers each request of an AppendStream. */
+  volatile BiConsumer<AppendStreamRequest, StreamObserver<AppendStreamResponse>> appended = (request, out) -> {};
 
   private final Server server;
 
@@ -78,6 +98,7 @@ final class FakeServer {
             .addService(new Search())
             .addService(new Memories())
             .addService(new Subscriptions())
+            .addService(new Consumers())
             .intercept(new Credentials())
             .build()
             .start();
@@ -129,6 +150,47 @@ final class FakeServer {
     public void appendEvents(AppendEventsRequest request, StreamObserver<AppendEventsResponse> out) {
       serve(request, out, AppendEventsResponse.class);
     }
+
+    @Override
+    public StreamObserver<AppendStreamRequest> appendStream(StreamObserver<AppendStreamResponse> out) {
+      return scripted(out, appended);
+    }
+
+    @Override
+    public void getContext(GetContextRequest request, StreamObserver<GetContextResponse> out) {
+      serve(request, out, GetContextResponse.class);
+    }
+  }
+
+  /** Answers each message of a stream by the script; ends it when the client does. */
+  private <Q extends Message, R> StreamObserver<Q> scripted(StreamObserver<R> out, BiConsumer<Q, StreamObserver<R>> script) {
+    return new StreamObserver<>() {
+      @Override
+      public void onNext(Q request) {
+        requests.add(request);
+        script.accept(request, out);
+      }
+
+      @Override
+      public void onError(Throwable canceled) {}
+
+      @Override
+      public void onCompleted() {
+        out.onCompleted();
+      }
+    };
+  }
+
+  private final class Consumers extends ConsumerServiceImplBase {
+    @Override
+    public StreamObserver<ConsumeRequest> consume(StreamObserver<ConsumeResponse> out) {
+      return scripted(out, consumed);
+    }
+
+    @Override
+    public void replayParkedChanges(ReplayParkedChangesRequest request, StreamObserver<ReplayParkedChangesResponse> out) {
+      serve(request, out, ReplayParkedChangesResponse.class);
+    }
   }
 
   private final class Sessions extends SessionServiceImplBase {
@@ -140,6 +202,16 @@ final class FakeServer {
     @Override
     public void listSessions(ListSessionsRequest request, StreamObserver<ListSessionsResponse> out) {
       serve(request, out, ListSessionsResponse.class);
+    }
+
+    @Override
+    public void deleteByLabel(DeleteByLabelRequest request, StreamObserver<DeleteByLabelResponse> out) {
+      serve(request, out, DeleteByLabelResponse.class);
+    }
+
+    @Override
+    public void deleteUser(DeleteUserRequest request, StreamObserver<DeleteUserResponse> out) {
+      serve(request, out, DeleteUserResponse.class);
     }
 
     @Override

@@ -5,38 +5,91 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.threadkeep.filter.Authors;
+import dev.threadkeep.filter.EventFilters;
+import dev.threadkeep.filter.MemoryProvider;
+import dev.threadkeep.internal.Address;
+import dev.threadkeep.internal.RetryPolicy;
+import dev.threadkeep.options.AppendOptions;
+import dev.threadkeep.options.Expect;
+import dev.threadkeep.options.Start;
+import dev.threadkeep.options.UpdateOptions;
+import dev.threadkeep.options.WatchOptions;
 import dev.threadkeep.v1.AppendEventsRequest;
+import dev.threadkeep.v1.BranchMatch;
+import dev.threadkeep.v1.ContextMode;
+import dev.threadkeep.v1.ContextSpec;
+import dev.threadkeep.v1.CreateIfMissing;
+import dev.threadkeep.v1.EventFilter;
 import dev.threadkeep.v1.IfExists;
+import dev.threadkeep.v1.Role;
+import dev.threadkeep.v1.SessionRef;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class OptionsTest {
-  @Test
-  void appendRejectsTwoPreconditions() {
-    var version = AppendOptions.NONE.expectedLogVersion(3);
-    assertThrows(IllegalArgumentException.class, () -> version.expectedLastEventId("e"));
-    assertThrows(IllegalArgumentException.class, () -> AppendOptions.NONE.expectedLastEventId("e").expectedLogVersion(3));
-    assertEquals(4, version.expectedLogVersion(4).request().getExpectedLogVersion());
-    assertEquals(3, version.request().getExpectedLogVersion(), "options do not change");
-  }
+  private static final SessionRef SESSION = SessionRef.newBuilder().setSessionId("s").build();
 
   @Test
   void appendOptionsSetTheRequest() {
-    assertEquals(AppendEventsRequest.getDefaultInstance(), AppendOptions.NONE.request().build());
-    var all = AppendOptions.NONE.create().ignoreExisting().expectedLastEventId("").request();
-    assertTrue(all.hasCreateIfMissing());
-    assertEquals(IfExists.IF_EXISTS_IGNORE, all.getIfExists());
-    assertTrue(all.hasExpectedLastEventId());
+    var bare = AppendEventsRequest.newBuilder().setSession(SESSION);
+    assertEquals(bare.build(), new AppendOptions().request(SESSION, List.of()));
+    var all = new AppendOptions().createIfMissing().ifExists(IfExists.IF_EXISTS_IGNORE).expect(Expect.logVersion(3)).expect(Expect.lastEventId(""));
+    bare.setCreateIfMissing(CreateIfMissing.getDefaultInstance()).setIfExists(IfExists.IF_EXISTS_IGNORE).setExpectedLastEventId("");
+    assertEquals(bare.build(), all.request(SESSION, List.of()));
+    assertEquals(3, new AppendOptions().expect(Expect.logVersion(3)).request(SESSION, List.of()).getExpectedLogVersion());
+  }
+
+  @Test
+  void updateMasksWhatItSets() {
+    var update = new UpdateOptions().labels(Map.of("team", "us")).ttl(Duration.ofMinutes(1)).neverExpires().metadata("").etag("e").request(SESSION);
+    assertEquals(List.of("labels", "expiry", "metadata_json"), update.getUpdateMask().getPathsList());
+    assertTrue(update.getExpiry().getNeverExpires() && update.getEtag().equals("e"));
+    var patch = new UpdateOptions().metadataPatch("{}").setLabel("a", "1").removeLabel("b").request(SESSION);
+    assertFalse(patch.hasUpdateMask());
+    assertEquals(Map.of("a", "1"), patch.getSetLabelsMap());
+    assertEquals(List.of("b"), patch.getRemoveLabelsList());
   }
 
   @Test
   void watchOptionsAreSet() {
-    assertThrows(IllegalArgumentException.class, () -> WatchOptions.DEFAULT.withMaxRetries(-1));
-    assertEquals(new WatchOptions(true, OptionalInt.of(0)), WatchOptions.DEFAULT.withMaxRetries(0).withCheckpoints());
-    assertEquals(new WatchOptions(false, OptionalInt.empty()), WatchOptions.DEFAULT);
+    assertThrows(IllegalArgumentException.class, () -> new WatchOptions().maxRetries(-1));
+    assertThrows(IllegalArgumentException.class, () -> new WatchOptions().from(Start.afterSeq(3)).ofAll(SESSION));
+    assertEquals(OptionalInt.of(0), new WatchOptions().maxRetries(0).retries());
+    assertFalse(new WatchOptions().ofSession(SESSION).hasAfterSeq());
+    assertEquals(7, new WatchOptions().from(Start.afterSeq(7)).ofSession(SESSION).getAfterSeq());
+    assertEquals("t", new WatchOptions().from(Start.token("t")).ofSession(SESSION).getResumeToken());
+    assertTrue(new WatchOptions().from(Start.beginning()).ofAll(SESSION).getFromBeginning());
+  }
+
+  @Test
+  void filterHasItsConditionsAndThoseOfAnother() {
+    var late = Instant.ofEpochSecond(9, 5);
+    var first = EventFilters.all().roles(Role.ROLE_USER).toTime(late).afterSeq(3).lastN(5).branch("a").authors(Authors.include(Authors.ids("x")));
+    var second = EventFilters.all().roles(Role.ROLE_TOOL).toTime(Instant.ofEpochSecond(8)).keyword("gate").page(0, 2).authors(Authors.exclude(Authors.roles("critic")));
+    var both = Authors.include(Authors.ids("x")).then(Authors.exclude(Authors.roles("critic")));
+    var merged = EventFilters.all().roles(Role.ROLE_TOOL).toTime(Instant.ofEpochSecond(8)).afterSeq(3).keyword("gate").page(0, 2).branch("a").authors(both);
+    assertEquals(merged.build(), EventFilters.of(first.build()).merge(second).build());
+    assertEquals(first.build(), EventFilters.of(first.build()).merge(EventFilters.all()).build());
+    var exact = EventFilters.all().branch("a").merge(EventFilters.all().exactBranch("")).build();
+    assertEquals(EventFilter.newBuilder().setBranchMatch(BranchMatch.BRANCH_MATCH_EXACT).build(), exact);
+  }
+
+  @Test
+  void providerReadsAndWritesByItsMode() {
+    var readOnly = MemoryProvider.limitedWindow().withoutWrites().maxTurns(2).readLast(3).filtered(Authors.include(Authors.ids("x")));
+    assertTrue(readOnly.reads() && !readOnly.writes());
+    assertEquals(ContextMode.CONTEXT_MODE_READ_ONLY, readOnly.spec().getMode());
+    assertEquals(List.of(2, 3, 1), List.of(readOnly.spec().getMaxTurns(), readOnly.spec().getLastN(), readOnly.spec().getAuthorFiltersCount()));
+    assertTrue(MemoryProvider.writeOnly().writes() && !MemoryProvider.writeOnly().reads());
+    assertFalse(MemoryProvider.none().reads() || MemoryProvider.none().writes() || MemoryProvider.writeOnly().withoutWrites().reads());
+    assertTrue(MemoryProvider.custom(ContextSpec.getDefaultInstance()).reads() && MemoryProvider.limitedWindow().writes());
   }
 
   @Test

@@ -34,12 +34,13 @@ class ThreadkeepExceptionTest {
                 info.build(),
                 BadRequest.newBuilder().addFieldViolations(violation).build(),
                 RetryInfo.newBuilder().setRetryDelay(delay).build()));
-    assertEquals(ErrorReason.ERROR_REASON_INVALID_FIELD, error.reason());
+    assertEquals(Reason.INVALID_FIELD, error.reason());
     assertEquals("INVALID_FIELD", error.reasonName());
     assertEquals(Status.Code.INVALID_ARGUMENT, error.code());
-    assertEquals("filter.last_n must be at least 1", error.getMessage());
+    assertEquals("filter.last_n must be at least 1", error.description());
+    assertEquals("INVALID_FIELD (INVALID_ARGUMENT): filter.last_n must be at least 1", error.getMessage());
     assertEquals(Map.of("field", "filter.last_n"), error.metadata());
-    assertEquals(List.of(violation.build()), error.fields());
+    assertEquals(List.of(violation.build()), error.violations());
     assertEquals(Optional.of(Duration.ofMillis(1500)), error.retryAfter());
     assertSame(error, ThreadkeepException.from(error));
   }
@@ -47,7 +48,7 @@ class ThreadkeepExceptionTest {
   @Test
   void reasonOfANewerServerIsKeptAsText() {
     var error = ThreadkeepException.from(FakeServer.error(Status.Code.ABORTED, "no", FakeServer.reason("MOON_PHASE")));
-    assertEquals(ErrorReason.UNRECOGNIZED, error.reason());
+    assertEquals(Reason.UNKNOWN_TO_SDK, error.reason());
     assertEquals("MOON_PHASE", error.reasonName());
   }
 
@@ -55,11 +56,11 @@ class ThreadkeepExceptionTest {
   void reasonOfAnotherDomainIsIgnored() {
     var proxys = FakeServer.reason("SESSION_NOT_FOUND", "proxy.example").toBuilder().putMetadata("session_id", "s").build();
     var error = ThreadkeepException.from(FakeServer.error(Status.Code.UNAVAILABLE, "no", proxys));
-    assertEquals(ErrorReason.ERROR_REASON_UNSPECIFIED, error.reason());
+    assertEquals(Reason.NONE, error.reason());
     assertEquals("", error.reasonName());
     assertEquals(Map.of(), error.metadata());
     var both = ThreadkeepException.from(FakeServer.error(Status.Code.UNAVAILABLE, "no", proxys, FakeServer.reason("SERVER_DRAINING")));
-    assertEquals(ErrorReason.ERROR_REASON_SERVER_DRAINING, both.reason());
+    assertEquals(Reason.SERVER_DRAINING, both.reason());
   }
 
   @Test
@@ -73,13 +74,13 @@ class ThreadkeepExceptionTest {
   @Test
   void reasonWithoutDetailsComesFromTheCode() {
     var plain = ThreadkeepException.from(Status.ABORTED.withDescription("no").asRuntimeException());
-    assertEquals(ErrorReason.ERROR_REASON_UNSPECIFIED, plain.reason());
+    assertEquals(Reason.NONE, plain.reason());
     assertEquals("", plain.reasonName());
     assertEquals(Map.of(), plain.metadata());
-    assertEquals(List.of(), plain.fields());
+    assertEquals(List.of(), plain.violations());
     assertEquals(Optional.empty(), plain.retryAfter());
     assertEquals(
-        ErrorReason.ERROR_REASON_DEADLINE_EXCEEDED, ThreadkeepException.from(Status.DEADLINE_EXCEEDED.asRuntimeException()).reason());
+        Reason.DEADLINE_EXCEEDED, ThreadkeepException.from(Status.DEADLINE_EXCEEDED.asRuntimeException()).reason());
   }
 
   @Test
@@ -88,7 +89,8 @@ class ThreadkeepExceptionTest {
     trailers.put(DETAILS, new byte[] {1, 2, 3});
     var error = ThreadkeepException.of(Status.NOT_FOUND.withDescription("gone"), trailers);
     assertEquals(Status.Code.NOT_FOUND, error.code());
-    assertEquals("gone", error.getMessage());
+    assertEquals("gone", error.description());
+    assertEquals("NOT_FOUND: gone", error.getMessage());
     assertEquals("", error.reasonName());
   }
 
@@ -97,5 +99,22 @@ class ThreadkeepExceptionTest {
     var error = ThreadkeepException.from(new IllegalStateException("odd"));
     assertEquals(Status.Code.UNKNOWN, error.code());
     assertSame(IllegalStateException.class, error.getCause().getClass());
+  }
+
+  @Test
+  void internalErrorHasTheIdOfItsRequest() {
+    var info = FakeServer.reason("INTERNAL").toBuilder().putMetadata("request_id", "r7").build();
+    var error = ThreadkeepException.from(FakeServer.error(Status.Code.INTERNAL, "oops", info));
+    assertEquals(Optional.of("r7"), error.requestId());
+    assertEquals("INTERNAL (request r7): oops", error.getMessage());
+  }
+
+  @Test
+  void everyReasonOfTheProtocolIsAReason() {
+    for (ErrorReason reason : ErrorReason.values()) {
+      if (reason != ErrorReason.UNRECOGNIZED && reason != ErrorReason.ERROR_REASON_UNSPECIFIED) {
+        Reason.valueOf(reason.name().substring("ERROR_REASON_".length()));
+      }
+    }
   }
 }

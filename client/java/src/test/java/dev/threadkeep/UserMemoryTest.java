@@ -50,7 +50,7 @@ class UserMemoryTest {
           }
           return AddMemoriesResponse.getDefaultInstance();
         };
-    var given = UserMemory.entry("Likes tea.");
+    var given = UserMemory.remember("Likes tea.");
     client.memory().add(given, given.toBuilder().setId("mine").setAuthor("ada").build());
     assertEquals(3, server.requests.size());
     assertEquals(1, server.requests.stream().distinct().count());
@@ -64,18 +64,18 @@ class UserMemoryTest {
 
   @Test
   void memoryReplacesTheScopeOfRequests() {
-    var memory = new UserMemory(client, OTHER);
+    var memory = client.memory(OTHER);
     server.answer = request -> AddSessionToMemoryResponse.getDefaultInstance();
     memory.addSession("s1");
     server.answer = request -> SearchMemoryResponse.getDefaultInstance();
     memory.search("tea");
-    memory.search(SearchMemoryRequest.newBuilder().setScope(MemoryScope.newBuilder().setUserId("eve")).setTopK(3).build());
+    memory.search("tea", o -> o.topK(3));
     server.answer = request -> DeleteMemoriesResponse.getDefaultInstance();
-    memory.delete(DeleteMemoriesRequest.newBuilder().setAll(true).build());
+    memory.deleteAll();
     var session = ((AddSessionToMemoryRequest) server.requests.get(0)).getSession();
     assertEquals("other/bob/s1", session.getApp() + "/" + session.getUserId() + "/" + session.getSessionId());
     assertEquals(SearchMemoryRequest.newBuilder().setScope(OTHER).setQuery("tea").build(), server.requests.get(1));
-    assertEquals(SearchMemoryRequest.newBuilder().setScope(OTHER).setTopK(3).build(), server.requests.get(2));
+    assertEquals(SearchMemoryRequest.newBuilder().setScope(OTHER).setQuery("tea").setTopK(3).build(), server.requests.get(2));
     assertEquals(DeleteMemoriesRequest.newBuilder().setScope(OTHER).setAll(true).build(), server.requests.get(3));
   }
 
@@ -93,7 +93,7 @@ class UserMemoryTest {
         request -> {
           var page = ListMemoriesResponse.newBuilder();
           boolean first = ((ListMemoriesRequest) request).getPageToken().isEmpty();
-          return (first ? page.addEntries(UserMemory.entry("one")).setNextPageToken("more") : page.addEntries(UserMemory.entry("two"))).build();
+          return (first ? page.addEntries(UserMemory.remember("one")).setNextPageToken("more") : page.addEntries(UserMemory.remember("two"))).build();
         };
     var texts = client.memory().list(ListMemoriesRequest.newBuilder().setPageSize(1).build()).stream().map(Events::textOf).toList();
     assertEquals(List.of("one", "two"), texts);

@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.threadkeep.options.RetryOptions;
+import dev.threadkeep.options.Start;
+import dev.threadkeep.options.WatchOptions;
 import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.Checkpoint;
-import dev.threadkeep.v1.ErrorReason;
 import dev.threadkeep.v1.SubscriptionServiceGrpc;
 import dev.threadkeep.v1.WatchSessionRequest;
 import dev.threadkeep.v1.WatchSessionResponse;
@@ -15,8 +17,10 @@ import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -49,8 +53,8 @@ class WatchTest {
     return (WatchSessionRequest) server.requests.get(n);
   }
 
-  private WatchSessionRequest fromBeginning() {
-    return WatchSessionRequest.newBuilder().setSession(client.ref("s")).setAfterSeq(0).build();
+  private Changes watch(Consumer<WatchOptions> options) {
+    return client.session("s").watch(o -> options.accept(o.from(Start.beginning())));
   }
 
   private static WatchSessionResponse frame(Change.Builder... changes) {
@@ -67,7 +71,7 @@ class WatchTest {
 
   @Test
   void brokenStreamResumesWithoutRepetitions() throws InterruptedException {
-    try (var changes = client.watch(fromBeginning(), WatchOptions.DEFAULT)) {
+    try (var changes = watch(o -> {})) {
       var first = stream();
       first.onNext(frame(CursorTest.batch("s", 1, "t1", "a"), CursorTest.batch("s", 2, "t2", "b")));
       first.onNext(frame(checkpoint("t3")));
@@ -85,7 +89,7 @@ class WatchTest {
 
   @Test
   void endedStreamIsReopened() throws InterruptedException {
-    try (var changes = client.watch("s")) {
+    try (var changes = client.session("s").watch()) {
       var next = CompletableFuture.supplyAsync(changes::next);
       stream().onCompleted();
       stream().onError(Status.CANCELLED.asRuntimeException());
@@ -97,7 +101,7 @@ class WatchTest {
 
   @Test
   void otherErrorsEndTheWatch() throws InterruptedException {
-    try (var changes = client.watch("s")) {
+    try (var changes = client.session("s").watch()) {
       var expired = FakeServer.error(Status.Code.OUT_OF_RANGE, "too late", FakeServer.reason("RESUME_POSITION_EXPIRED"));
       var stream = stream();
       stream.onNext(frame(CursorTest.batch("s", 1, "t", "a")));
@@ -105,7 +109,7 @@ class WatchTest {
       assertEquals("t", changes.next().getResumeToken());
       for (int n = 0; n < 2; n++) {
         var error = assertThrows(ThreadkeepException.class, changes::hasNext);
-        assertEquals(ErrorReason.ERROR_REASON_RESUME_POSITION_EXPIRED, error.reason());
+        assertEquals(Reason.RESUME_POSITION_EXPIRED, error.reason());
       }
     }
     assertEquals(1, server.requests.size());
@@ -113,7 +117,7 @@ class WatchTest {
 
   @Test
   void consecutiveFailuresAreCounted() throws InterruptedException {
-    try (var changes = client.watch(fromBeginning(), WatchOptions.DEFAULT.withMaxRetries(2))) {
+    try (var changes = watch(o -> o.maxRetries(2))) {
       var failure = CompletableFuture.supplyAsync(() -> assertThrows(ThreadkeepException.class, changes::hasNext));
       for (int n = 0; n < 3; n++) {
         stream().onError(Status.UNAVAILABLE.asRuntimeException());
@@ -125,7 +129,7 @@ class WatchTest {
 
   @Test
   void checkpointsAreDeliveredOnRequest() throws InterruptedException {
-    try (var changes = client.watch(fromBeginning(), WatchOptions.DEFAULT.withCheckpoints())) {
+    try (var changes = watch(WatchOptions::checkpoints)) {
       stream().onNext(frame(checkpoint("t1")));
       assertTrue(changes.next().hasCheckpoint());
     }
@@ -133,10 +137,12 @@ class WatchTest {
 
   @Test
   void silentStreamIsReopened() throws Exception {
-    var connection = new Connection("here", "", io.grpc.ManagedChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext());
+    var channel = io.grpc.ManagedChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext();
+    var connection = new Connection("here", List.of(), new RetryOptions().policy(), channel, configured -> {});
+    var request = new WatchOptions().ofSession(client.ref("s"));
     var method = SubscriptionServiceGrpc.getWatchSessionMethod();
-    var source = new Changes.Source<>(method, fromBeginning(), WatchSessionResponse::getChangesList);
-    try (connection; var changes = new Changes(connection, source, WatchOptions.DEFAULT, Duration.ofMillis(300))) {
+    var source = new Changes.Source<>(method, request, WatchSessionResponse::getChangesList);
+    try (connection; var changes = new Changes(connection, source, new WatchOptions(), Duration.ofMillis(300))) {
       var next = CompletableFuture.supplyAsync(changes::next);
       var silent = stream();
       while (!next.isDone()) { // on a loaded machine an answer may be late, and its stream is opened again
@@ -154,7 +160,7 @@ class WatchTest {
 
   @Test
   void closingEndsTheWaitAndTheCall() throws Exception {
-    var changes = client.watch("s");
+    var changes = client.session("s").watch();
     var stream = stream();
     var waiting = CompletableFuture.supplyAsync(changes::hasNext);
     TimeUnit.MILLISECONDS.sleep(50);
@@ -167,7 +173,7 @@ class WatchTest {
 
   @Test
   void closingTheClientEndsAWatchInItsPause() throws Exception {
-    var changes = client.watch("s");
+    var changes = client.session("s").watch();
     var waiting = CompletableFuture.supplyAsync(() -> assertThrows(ThreadkeepException.class, changes::hasNext));
     for (int n = 0; n < 4; n++) {
       stream().onError(Status.UNAVAILABLE.asRuntimeException());
@@ -175,12 +181,12 @@ class WatchTest {
     client.close();
     var error = waiting.get(25, TimeUnit.SECONDS);
     assertEquals(Status.Code.CANCELLED, error.code());
-    assertEquals("the call was canceled: the client is closed", error.getMessage());
+    assertEquals("the call was canceled: the client is closed", error.description());
   }
 
   @Test
   void readAheadIsLimited() throws InterruptedException {
-    try (var changes = client.watch("s")) {
+    try (var changes = client.session("s").watch()) {
       int sent = fill(stream());
       for (int n = 0; n < sent; n++) {
         assertEquals("t", changes.next().getResumeToken());
@@ -207,7 +213,7 @@ class WatchTest {
 
   @Test
   void interruptedThreadStopsWaiting() throws Exception {
-    try (var changes = client.watch("s")) {
+    try (var changes = client.session("s").watch()) {
       Thread.currentThread().interrupt();
       assertThrows(ThreadkeepException.class, changes::hasNext);
       assertTrue(Thread.interrupted());

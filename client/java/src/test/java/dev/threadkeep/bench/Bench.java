@@ -1,9 +1,8 @@
 package dev.threadkeep.bench;
 
-import dev.threadkeep.AppendOptions;
 import dev.threadkeep.Events;
 import dev.threadkeep.ThreadkeepClient;
-import dev.threadkeep.WatchOptions;
+import dev.threadkeep.options.Start;
 import dev.threadkeep.v1.AppendEventsRequest;
 import dev.threadkeep.v1.CreateIfMissing;
 import dev.threadkeep.v1.EventServiceGrpc;
@@ -53,9 +52,8 @@ public final class Bench {
   }
 
   private String unary(double seconds) {
-    var options = AppendOptions.NONE.create();
     for (String name : List.of("stub", "sdk")) {
-      client.append(name, List.of(EVENT), options);
+      client.session(name).append(List.of(EVENT), o -> o.createIfMissing());
     }
     measure(Math.max(2, seconds / 4), new ArrayList<>(), new ArrayList<>());
     var stub = new ArrayList<Long>();
@@ -67,6 +65,7 @@ public final class Bench {
   private void measure(double seconds, List<Long> stub, List<Long> sdk) {
     var appends = EventServiceGrpc.newBlockingStub(channel);
     var session = client.ref("stub");
+    var sdkSession = client.session("sdk");
     int ids = 0;
     long end = System.nanoTime() + (long) (seconds * 1e9);
     for (int block = 0; System.nanoTime() < end; block++) {
@@ -81,7 +80,7 @@ public final class Bench {
                 .appendEvents(AppendEventsRequest.newBuilder().setSession(session).addEvents(event).build());
             stub.add(System.nanoTime() - began);
           } else {
-            client.append("sdk", EVENT);
+            sdkSession.append(EVENT);
             sdk.add(System.nanoTime() - began);
           }
         }
@@ -147,9 +146,8 @@ public final class Bench {
   }
 
   private int sdkStream(SessionRef session) {
-    var request = WatchSessionRequest.newBuilder().setSession(session).setAfterSeq(0).build();
     int events = 0;
-    try (var changes = client.watch(request, WatchOptions.DEFAULT)) {
+    try (var changes = client.session(session).watch(o -> o.from(Start.beginning()))) {
       while (events < EVENTS) {
         events += changes.next().getBatch().getEventsCount();
       }

@@ -3,6 +3,8 @@ package dev.threadkeep.conformance;
 import com.google.gson.*;
 import com.google.protobuf.MessageLite;
 import dev.threadkeep.*;
+import dev.threadkeep.filter.*;
+import dev.threadkeep.options.*;
 import dev.threadkeep.v1.*;
 import io.grpc.ChannelCredentials;
 import io.grpc.MethodDescriptor;
@@ -12,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.*;
 import java.util.concurrent.*;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** The conformance driver: one line of JSON per request and per response; see tests/conformance/README.md. */
@@ -51,8 +54,9 @@ public final class Driver {
     var method = p.has("rpc") ? method("threadkeep.v1." + text(p, "rpc")) : null;
     var request = method == null ? null : method.parseRequest(new ByteArrayInputStream(bytes(p, "request")));
     var ref = SessionRef.parseFrom(bytes(p, "session")); // the SDK completes an id
-    var session = client == null || !(ref.getApp() + ref.getUserId()).isEmpty() ? ref : client.ref(ref.getSessionId());
-    var how = p.has("strategy") ? CompactionStrategy.parseFrom(bytes(p, "strategy")) : null;
+    var session = client == null ? null : (ref.getApp() + ref.getUserId()).isEmpty() ? client.session(ref.getSessionId()) : client.session(ref);
+    var strategy = CompactionStrategy.parseFrom(bytes(p, "strategy"));
+    Consumer<CompactOptions> how = o -> Optional.of(strategy).filter(given -> p.has("strategy")).ifPresent(o::strategy);
     var ok = new HashMap<String, Object>();
     switch (text(p, "op")) {
       case "hello" -> ok.putAll(Map.of("language", "java", "version", ThreadkeepClient.VERSION));
@@ -63,12 +67,12 @@ public final class Driver {
       }
       case "close" -> client.close();
       case "call" -> ok.put("response", packed(client.call(method, request)));
-      case "append" -> ok.put("response", packed(append(p, client, session)));
+      case "append" -> ok.put("response", packed(append(p, session)));
       case "pages" -> ok.put("items", pages(p, client, request).map(Driver::packed).toList());
-      case "context" -> ok.put("response", packed(client.context(session, ContextSpec.parseFrom(bytes(p, "spec")))));
-      case "compact" -> ok.put("response", packed(client.compact(session, how)));
-      case "compact_with" -> ok.put("response", client.compactWith(session, requested -> text(p, "summary"), how).map(Driver::packed).orElse(""));
-      case "compact_context" -> ok.put("response", packed(compactContext(p, client, session)));
+      case "context" -> ok.put("response", packed(session.getContext(MemoryProvider.custom(ContextSpec.parseFrom(bytes(p, "spec"))))));
+      case "compact" -> ok.put("response", packed(session.compact(how)));
+      case "compact_with" -> ok.put("response", session.compactWith(requested -> text(p, "summary"), how).map(Driver::packed).orElse(""));
+      case "compact_context" -> ok.put("response", packed(session.compactContext(GetContextResponse.parseFrom(bytes(p, "context")), text(p, "summary"))));
       case "build" -> ok.put("event", packed(build(text(p, "builder"), p.getAsJsonObject("args"))));
       case "watch" -> follow(p, client, request);
       case "cancel" -> WATCHES.computeIfAbsent(p.get("target"), id -> new CompletableFuture<>()).thenAccept(Changes::close);
@@ -87,47 +91,62 @@ public final class Driver {
     return (MethodDescriptor<Object, Object>) methods.filter(one -> one.getFullMethodName().equals(name)).findAny().get();
   }
 
-  private static AppendEventsResponse append(JsonObject p, ThreadkeepClient client, SessionRef session) throws IOException {
+  private static AppendEventsResponse append(JsonObject p, SessionHandle session) throws IOException {
     var events = new ArrayList<SessionEvent>();
     for (var event : p.getAsJsonArray("events")) {
       events.add(SessionEvent.parseFrom(Base64.getDecoder().decode(event.getAsString())));
     }
-    var options = p.get("create").getAsBoolean() ? AppendOptions.NONE.create() : AppendOptions.NONE;
-    options = p.get("ignore_existing").getAsBoolean() ? options.ignoreExisting() : options;
-    options = p.has("expected_log_version") ? options.expectedLogVersion(p.get("expected_log_version").getAsLong()) : options;
-    options = p.has("expected_last_event_id") ? options.expectedLastEventId(text(p, "expected_last_event_id")) : options;
-    return client.append(session, events, options);
-  }
-
-  private static ApplyCompactionResponse compactContext(JsonObject p, ThreadkeepClient client, SessionRef session) throws IOException {
-    var seen = GetContextResponse.parseFrom(bytes(p, "context"));
-    if (session.equals(client.ref(session.getSessionId()))) {
-      return client.compactContext(session.getSessionId(), seen, text(p, "summary"));
-    }
-    var insert = CompactionInsert.newBuilder().addEvents(Events.assistant(text(p, "summary")));
-    return client.compactContext(ApplyCompactionRequest.newBuilder().setSession(session).addInserts(insert).build(), seen);
-  }
-
-  private static All[] all(JsonObject p) {
-    return p.has("all_users") ? new All[] {All.USERS} : new All[0];
+    if (p.has("expected_log_version") && p.has("expected_last_event_id")) // which the SDK's type cannot say
+      throw new IllegalArgumentException("give at most one precondition");
+    return session.append(events, o -> {
+      if (p.get("create").getAsBoolean()) o.createIfMissing();
+      if (p.get("ignore_existing").getAsBoolean()) o.ifExists(IfExists.IF_EXISTS_IGNORE);
+      if (p.has("expected_log_version")) o.expect(Expect.logVersion(p.get("expected_log_version").getAsLong()));
+      if (p.has("expected_last_event_id")) o.expect(Expect.lastEventId(text(p, "expected_last_event_id")));
+    }).response();
   }
 
   private static Stream<?> pages(JsonObject p, ThreadkeepClient client, Object request) {
-    Pages<?> pages = request instanceof ListSessionsRequest sessions ? client.sessions(sessions, all(p))
-        : request instanceof ListEventsRequest events ? client.events(events)
-        : request instanceof SearchEventsRequest search ? client.search(search, all(p))
-        : request instanceof ListMemoriesRequest memories ? new UserMemory(client, memories.getScope()).list(memories)
-        : client.compactions((ListCompactionsRequest) request);
+    Pages<?> pages;
+    if (request instanceof ListSessionsRequest sessions) pages = client.sessions(o -> all(p, o.with(own -> own.mergeFrom(sessions))));
+    else if (request instanceof ListEventsRequest list) pages = client.session(list.getSession()).events(o -> o.with(own -> own.mergeFrom(list)));
+    else if (request instanceof SearchEventsRequest search)
+      pages = client.search(search.getQuery(), o -> all(p, o.with(own -> own.mergeFrom(search))));
+    else if (request instanceof ListMemoriesRequest memories) pages = client.memory(memories.getScope()).list(memories);
+    else {
+      var compactions = (ListCompactionsRequest) request;
+      pages = client.session(compactions.getSession()).compactions(compactions.getPageSize());
+    }
     return pages.stream().limit(p.has("limit") ? p.get("limit").getAsLong() : Long.MAX_VALUE);
   }
 
+  private static void all(JsonObject p, Scoped<?> options) {
+    if (p.has("all_users")) options.allUsers();
+  }
+
   private static void follow(JsonObject p, ThreadkeepClient client, Object request) {
-    var options = p.get("checkpoints").getAsBoolean() ? WatchOptions.DEFAULT.withCheckpoints() : WatchOptions.DEFAULT;
-    options = p.has("max_retries") ? options.withMaxRetries(p.get("max_retries").getAsInt()) : options;
-    var changes = request instanceof WatchSessionRequest session
-        ? client.watch(session, options) : client.watch((WatchAllRequest) request, options, all(p));
+    Changes changes;
+    if (request instanceof WatchSessionRequest one) {
+      Start start = one.hasAfterSeq() ? Start.afterSeq(one.getAfterSeq()) : one.hasResumeToken() ? Start.token(one.getResumeToken()) : Start.now();
+      changes = client.session(one.getSession()).watch(o -> options(p, o.from(start), one.hasFilter(), one.getFilter()));
+    } else {
+      var many = (WatchAllRequest) request;
+      Start start = many.hasFromBeginning() ? Start.beginning() : many.hasResumeToken() ? Start.token(many.getResumeToken()) : Start.now();
+      changes = client.watchAll(o -> {
+        options(p, o.from(start).userId(many.getScope().getUserId()), many.hasFilter(), many.getFilter());
+        if (many.getScope().hasApp()) o.app(many.getScope().getApp());
+        many.getScope().getLabelsMap().forEach(o::label);
+        all(p, o);
+      });
+    }
     WATCHES.computeIfAbsent(p.get("id"), id -> new CompletableFuture<>()).complete(changes);
     changes.forEachRemaining(change -> say(p, "item", packed(change)));
+  }
+
+  private static void options(JsonObject p, WatchOptions options, boolean filtered, EventFilter filter) {
+    if (filtered) options.filter(EventFilters.of(filter));
+    if (p.get("checkpoints").getAsBoolean()) options.checkpoints();
+    if (p.has("max_retries")) options.maxRetries(p.get("max_retries").getAsInt());
   }
 
   private static SessionEvent build(String builder, JsonObject args) {
@@ -144,17 +163,22 @@ public final class Driver {
         yield Events.assistant(Stream.concat(said, calls).toArray(Part[]::new));
       }
       default -> args.has("json")
-          ? Events.toolResultJson(text(args, "call_id"), text(args, "name"), text(args, "json"), failed)
-          : Events.toolResult(text(args, "call_id"), text(args, "name"), text, failed);
+          ? toolJson(failed, text(args, "call_id"), text(args, "name"), text(args, "json"))
+          : failed ? Events.toolError(text(args, "call_id"), text(args, "name"), text)
+          : Events.toolResult(text(args, "call_id"), text(args, "name"), text);
     };
     return event.toBuilder().setAuthor(text(args, "author")).build();
   }
 
+  private static SessionEvent toolJson(boolean failed, String id, String name, String json) {
+    return failed ? Events.toolErrorJson(id, name, json) : Events.toolResultJson(id, name, json);
+  }
+
   private static Map<String, Object> failure(Exception error) {
     var typed = ThreadkeepException.from(error); // a usage error has only empty fields
-    var fields = typed.fields().stream().map(violation -> violation.getField()).toList();
+    var fields = typed.violations().stream().map(violation -> violation.getField()).toList();
     var reported = new HashMap<String, Object>(Map.of("code", typed == error ? typed.code() : "USAGE", "reason", typed.reasonName(),
-        "message", String.valueOf(error.getMessage()), "metadata", typed.metadata(), "fields", fields));
+        "message", typed == error ? typed.description() : String.valueOf(error.getMessage()), "metadata", typed.metadata(), "fields", fields));
     typed.retryAfter().ifPresent(delay -> reported.put("retry_after_ms", delay.toMillis()));
     return reported;
   }

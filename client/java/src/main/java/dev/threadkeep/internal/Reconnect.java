@@ -1,4 +1,4 @@
-package dev.threadkeep;
+package dev.threadkeep.internal;
 
 import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
  * Reconnects to a lost server after 0.1 seconds, then at increasing intervals of up to 5 seconds. gRPC's own intervals are 1
  * second to 2 minutes and cannot be configured.
  */
-final class Reconnect {
+public final class Reconnect {
   private static final double FIRST_MS = 100;
   private static final double LONGEST_MS = 5_000;
   private static final double FACTOR = 1.6;
@@ -17,7 +17,7 @@ final class Reconnect {
   private Reconnect() {}
 
   /** Runs until the channel is shut down. */
-  static void often(ManagedChannel channel) {
+  public static void often(ManagedChannel channel) {
     ConnectivityState state = channel.getState(false);
     if (state == ConnectivityState.TRANSIENT_FAILURE) {
       again(channel, FIRST_MS);

@@ -1,4 +1,4 @@
-package dev.threadkeep;
+package dev.threadkeep.internal;
 
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
  * @param authority "host:port", or a gRPC target such as "dns:///host:port"
  * @param tls whether the scheme is https; empty without a scheme
  */
-record Address(String authority, Optional<Boolean> tls) {
+public record Address(String authority, Optional<Boolean> tls) {
   private static final String DEFAULT_PORT = "7443";
   private static final Pattern ADDRESS =
       Pattern.compile(
@@ -22,7 +22,7 @@ record Address(String authority, Optional<Boolean> tls) {
   private static final Pattern GRPC_TARGET = Pattern.compile("(dns|unix|xds):(?!\\d+$).*");
 
   /** Parses "host:port" or "host", optionally after "https://" or "http://"; a gRPC target is kept unchanged. */
-  static Address of(String address) {
+  public static Address of(String address) {
     if (GRPC_TARGET.matcher(address).matches()) {
       return new Address(address, Optional.empty());
     }
@@ -38,7 +38,7 @@ record Address(String authority, Optional<Boolean> tls) {
   }
 
   /** Returns whether the address is on this machine. */
-  boolean isLoopback() {
+  public boolean isLoopback() {
     return LOOPBACK.matcher(authority).matches();
   }
 }

@@ -1,4 +1,4 @@
-package dev.threadkeep;
+package dev.threadkeep.internal;
 
 import dev.threadkeep.v1.CompactionServiceGrpc;
 import dev.threadkeep.v1.ConsumerServiceGrpc;
@@ -9,35 +9,41 @@ import dev.threadkeep.v1.ServerServiceGrpc;
 import dev.threadkeep.v1.SessionServiceGrpc;
 import dev.threadkeep.v1.ToolServiceGrpc;
 import io.grpc.MethodDescriptor.MethodType;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** The methods to retry, by their idempotency_level in the protos, and how. */
-final class RetryPolicy {
-  static final int ATTEMPTS = 5;
-
+/**
+ * The methods to retry, by their idempotency_level in the protos, and how.
+ *
+ * @param attempts maximum number of attempts
+ * @param first first pause
+ * @param longest longest pause
+ */
+public record RetryPolicy(int attempts, Duration first, Duration longest) {
   /** gRPC never retries a call that the caller canceled. */
-  static final List<String> CODES = List.of("UNAVAILABLE", "CANCELLED");
-
-  private RetryPolicy() {}
+  public static final List<String> CODES = List.of("UNAVAILABLE", "CANCELLED");
 
   /** Returns the policy as a gRPC service config. */
-  static Map<String, Object> serviceConfig() {
+  public Map<String, Object> serviceConfig() {
     Map<String, Object> policy =
         Map.of(
-            "maxAttempts", (double) ATTEMPTS,
-            "initialBackoff", "0.1s",
-            "maxBackoff", "2s",
+            "maxAttempts", (double) attempts,
+            "initialBackoff", seconds(first),
+            "maxBackoff", seconds(longest),
             "backoffMultiplier", 2.0,
             "retryableStatusCodes", CODES);
+    if (attempts == 1) {
+      return Map.of();
+    }
     return Map.of("methodConfig", List.of(Map.of("name", retryable(), "retryPolicy", policy)));
   }
 
   /**
    * Returns the methods to retry. Streams are excluded because they are resumed, and so is the service that has only streams.
    */
-  static List<Map<String, String>> retryable() {
+  public static List<Map<String, String>> retryable() {
     return Stream.of(
             SessionServiceGrpc.getServiceDescriptor(),
             EventServiceGrpc.getServiceDescriptor(),
@@ -51,5 +57,10 @@ final class RetryPolicy {
         .filter(method -> method.getType() == MethodType.UNARY && (method.isSafe() || method.isIdempotent()))
         .map(method -> Map.of("service", method.getServiceName(), "method", method.getBareMethodName()))
         .toList();
+  }
+
+  /** gRPC rejects a pause of zero. */
+  private static String seconds(Duration pause) {
+    return Math.max(pause.toNanos(), 1_000_000) / 1e9 + "s";
   }
 }

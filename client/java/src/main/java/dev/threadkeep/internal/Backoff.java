@@ -1,13 +1,13 @@
-package dev.threadkeep;
+package dev.threadkeep.internal;
 
-import io.grpc.Status;
+import dev.threadkeep.ThreadkeepException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.random.RandomGenerator;
 
 /** Exponential backoff with full jitter, so that clients of one server do not reconnect at once. */
-final class Backoff {
+public final class Backoff {
   /** The upper bound of the first pause; doubles with each consecutive failure. */
   private static final Duration FIRST = Duration.ofMillis(100);
 
@@ -21,13 +21,13 @@ final class Backoff {
   private int failures;
 
   /** Allows this many consecutive failures; empty means any number. */
-  Backoff(OptionalInt maxRetries, RandomGenerator random) {
+  public Backoff(OptionalInt maxRetries, RandomGenerator random) {
     this.maxRetries = maxRetries;
     this.random = random;
   }
 
   /** Resets the count of consecutive failures; called when the stream delivers. */
-  void reset() {
+  public void reset() {
     failures = 0;
   }
 
@@ -35,9 +35,8 @@ final class Backoff {
    * Returns the pause after this failure, at least the server's retry delay. Empty if a retry cannot succeed or the maximum is
    * reached.
    */
-  Optional<Duration> pause(ThreadkeepException error) {
-    boolean mendable = error.code() == Status.Code.UNAVAILABLE || error.retryAfter().isPresent();
-    if (!mendable || failures >= maxRetries.orElse(Integer.MAX_VALUE)) {
+  public Optional<Duration> pause(ThreadkeepException error) {
+    if (!error.isTransient() || failures >= maxRetries.orElse(Integer.MAX_VALUE)) {
       return Optional.empty();
     }
     long longest = Math.min(LONGEST.toNanos(), FIRST.toNanos() << Math.min(failures, DOUBLINGS));

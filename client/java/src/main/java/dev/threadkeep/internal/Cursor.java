@@ -1,4 +1,4 @@
-package dev.threadkeep;
+package dev.threadkeep.internal;
 
 import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.SessionChangeKind;
@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /** The state of a subscription: the last resume token, the parts of an incomplete change, and the delivered versions. */
-final class Cursor {
+public final class Cursor {
   /** Number of sessions whose last version is remembered. */
-  static final int REMEMBERED = 4096;
+  public static final int REMEMBERED = 4096;
 
   private record Key(String app, String userId, String sessionId) {}
 
@@ -20,7 +20,7 @@ final class Cursor {
   private String token = "";
 
   /** Returns the change if it is complete and new. Empty if parts are missing, it is a repetition, or its kind is unknown. */
-  Optional<Change> take(Change part) {
+  public Optional<Change> take(Change part) {
     if (part.getBatch().getContinues() || part.getCompaction().getContinues()) {
       parts.add(part);
       return Optional.empty();
@@ -39,7 +39,7 @@ final class Cursor {
   }
 
   /** Returns the resume token, empty if there is none yet. An incomplete change will be delivered again in full. */
-  String resume() {
+  public String resume() {
     parts.clear();
     return token;
   }

@@ -1,0 +1,327 @@
+package dev.threadkeep;
+
+import dev.threadkeep.filter.MemoryProvider;
+import dev.threadkeep.options.AppendOptions;
+import dev.threadkeep.options.CreateOptions;
+import dev.threadkeep.options.EventsOptions;
+import dev.threadkeep.options.SearchOptions;
+import dev.threadkeep.options.UpdateOptions;
+import dev.threadkeep.options.WatchOptions;
+import dev.threadkeep.v1.CallToolRequest;
+import dev.threadkeep.v1.CallToolResponse;
+import dev.threadkeep.v1.ContextSpec;
+import dev.threadkeep.v1.CreateSessionResponse;
+import dev.threadkeep.v1.DeleteSessionRequest;
+import dev.threadkeep.v1.DeleteSessionResponse;
+import dev.threadkeep.v1.EventServiceGrpc;
+import dev.threadkeep.v1.GetContextRequest;
+import dev.threadkeep.v1.GetContextResponse;
+import dev.threadkeep.v1.GetEventRequest;
+import dev.threadkeep.v1.GetSessionRequest;
+import dev.threadkeep.v1.ListEventsResponse;
+import dev.threadkeep.v1.SearchEventsResponse;
+import dev.threadkeep.v1.SearchHit;
+import dev.threadkeep.v1.SearchServiceGrpc;
+import dev.threadkeep.v1.Session;
+import dev.threadkeep.v1.SessionEvent;
+import dev.threadkeep.v1.SessionRef;
+import dev.threadkeep.v1.SessionServiceGrpc;
+import dev.threadkeep.v1.SubscriptionServiceGrpc;
+import dev.threadkeep.v1.ToolServiceGrpc;
+import dev.threadkeep.v1.WatchSessionResponse;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * A handle on one session, from {@link ThreadkeepClient#session(String)}, which makes no call. It is thread-safe, and valid as
+ * long as its client.
+ */
+public final class SessionHandle extends SessionWindow {
+  /** How this participant reads and writes; null means without a provider. */
+  private final MemoryProvider memory;
+
+  SessionHandle(ThreadkeepClient client, SessionRef ref, MemoryProvider memory) {
+    super(client, ref);
+    this.memory = memory;
+  }
+
+  /**
+   * Returns the id of the session.
+   *
+   * @return the id
+   */
+  public String id() {
+    return ref.getSessionId();
+  }
+
+  /**
+   * Returns the complete reference of the session.
+   *
+   * @return the reference
+   */
+  public SessionRef ref() {
+    return ref;
+  }
+
+  /**
+   * Returns the same session for a participant with this provider: {@link #getContext()} reads by it and, if it does not write,
+   * appends are dropped: nothing is sent, {@link Appended#dropped()} is true, and the log says so.
+   *
+   * @param provider the provider
+   * @return a handle
+   */
+  public SessionHandle withMemory(MemoryProvider provider) {
+    return new SessionHandle(client, ref, provider);
+  }
+
+  /**
+   * Creates the session with the server's defaults. See {@link #create(Consumer)}.
+   *
+   * @return the session
+   */
+  public CreateSessionResponse create() {
+    return create(o -> {});
+  }
+
+  /**
+   * Creates the session. Of a handle with an empty id, the server generates the id. Reasons: SESSION_ALREADY_EXISTS.
+   *
+   * @param options sets the options, see {@link CreateOptions}
+   * @return the session, and whether it was created
+   */
+  public CreateSessionResponse create(Consumer<CreateOptions> options) {
+    var chosen = new CreateOptions();
+    options.accept(chosen);
+    return client.call(SessionServiceGrpc.getCreateSessionMethod(), chosen.request(ref));
+  }
+
+  /**
+   * Returns the metadata and the counters of the session. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+   *
+   * @return the session
+   */
+  public Session get() {
+    var request = GetSessionRequest.newBuilder().setSession(ref).build();
+    return client.call(SessionServiceGrpc.getGetSessionMethod(), request).getSession();
+  }
+
+  /**
+   * Updates the session: what is set, and nothing else. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag).
+   *
+   * @param options sets the options, see {@link UpdateOptions}
+   * @return the session after the update
+   */
+  public Session update(Consumer<UpdateOptions> options) {
+    var chosen = new UpdateOptions();
+    options.accept(chosen);
+    return client.call(SessionServiceGrpc.getUpdateSessionMethod(), chosen.request(ref)).getSession();
+  }
+
+  /**
+   * Deletes the session and its events. Succeeds if it does not exist.
+   *
+   * @return what was deleted
+   */
+  public DeleteSessionResponse delete() {
+    return delete(false);
+  }
+
+  /**
+   * Deletes the session and its events. Succeeds if it does not exist.
+   *
+   * @param purgeMemories whether to delete the memories that came from it too
+   * @return what was deleted
+   */
+  public DeleteSessionResponse delete(boolean purgeMemories) {
+    var request = DeleteSessionRequest.newBuilder().setSession(ref).setPurgeMemories(purgeMemories).build();
+    return client.call(SessionServiceGrpc.getDeleteSessionMethod(), request);
+  }
+
+  /**
+   * Appends events to an existing session. See {@link #append(List, Consumer)}.
+   *
+   * @param events events to append, in order
+   * @return the result for each event, and the versions of the session
+   */
+  public Appended append(SessionEvent... events) {
+    return append(List.of(events), o -> {});
+  }
+
+  /**
+   * Appends events, all or none. When it returns, they are on durable storage. Events without an id get one in a copy before
+   * they are sent, so that the client's retries store nothing twice. To retry after errors yourself, append the same {@link
+   * Events#withIds(List)} again. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
+   * BATCH_TOO_LARGE.
+   *
+   * @param events events to append, in order
+   * @param options sets the options, see {@link AppendOptions}
+   * @return the result for each event, and the versions of the session
+   */
+  public Appended append(List<SessionEvent> events, Consumer<AppendOptions> options) {
+    if (!writes()) {
+      return dropped();
+    }
+    var chosen = new AppendOptions();
+    options.accept(chosen);
+    var request = chosen.request(ref, Events.withIds(events));
+    return new Appended(client.call(EventServiceGrpc.getAppendEventsMethod(), request), false);
+  }
+
+  /**
+   * Appends batch after batch without waiting for each response.
+   *
+   * @param maxOutstanding number of batches that may wait for their result, at least 1; 64 is a good one
+   * @return a stream to close
+   */
+  public AppendStream appendStream(int maxOutstanding) {
+    return new AppendStream(this, client.connection, maxOutstanding);
+  }
+
+  /**
+   * Returns an event. Reasons: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+   *
+   * @param eventId id of the event
+   * @return the event
+   */
+  public SessionEvent getEvent(String eventId) {
+    var request = GetEventRequest.newBuilder().setSession(ref).setEventId(eventId).build();
+    return client.call(EventServiceGrpc.getGetEventMethod(), request).getEvent();
+  }
+
+  /**
+   * Lists the events of the session, oldest first, archived ones included. An unknown session has none.
+   *
+   * @return the events, page by page
+   */
+  public Pages<SessionEvent> events() {
+    return events(o -> {});
+  }
+
+  /**
+   * Lists the events of the session. An unknown session has none.
+   *
+   * @param options sets the options, see {@link EventsOptions}
+   * @return the events, page by page
+   */
+  public Pages<SessionEvent> events(Consumer<EventsOptions> options) {
+    var chosen = new EventsOptions();
+    options.accept(chosen);
+    return Pages.of(client, EventServiceGrpc.getListEventsMethod(), chosen.request(ref), ListEventsResponse::getEventsList);
+  }
+
+  /**
+   * Returns one page of the events. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @param options sets the options, see {@link EventsOptions}
+   * @return the page, the token of the next one, and the log version
+   */
+  public ListEventsResponse eventsPage(Consumer<EventsOptions> options) {
+    var chosen = new EventsOptions();
+    options.accept(chosen);
+    return client.call(EventServiceGrpc.getListEventsMethod(), chosen.request(ref));
+  }
+
+  /**
+   * Returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window. It is read by the
+   * provider of this handle. An unknown session has an empty context.
+   *
+   * @return the events and counters
+   */
+  public GetContextResponse getContext() {
+    return getContext(memory == null ? ContextSpec.getDefaultInstance() : memory.spec());
+  }
+
+  /**
+   * Returns the context of an agent. An unknown session has an empty context.
+   *
+   * @param provider what is read
+   * @return the events and counters
+   */
+  public GetContextResponse getContext(MemoryProvider provider) {
+    return getContext(provider.spec());
+  }
+
+  private GetContextResponse getContext(ContextSpec spec) {
+    return client.call(EventServiceGrpc.getGetContextMethod(), GetContextRequest.newBuilder().setSession(ref).setSpec(spec).build());
+  }
+
+  /**
+   * Searches the events of this session, archived ones included, best hit first.
+   *
+   * @param query at most 1,024 characters
+   * @return the hits, page by page
+   */
+  public Pages<SearchHit> search(String query) {
+    return search(query, o -> {});
+  }
+
+  /**
+   * Searches the events of this session, archived ones included, best hit first. Reasons: SESSION_NOT_FOUND,
+   * EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   *
+   * @param query at most 1,024 characters
+   * @param options sets the options, see {@link SearchOptions}
+   * @return the hits, page by page
+   */
+  public Pages<SearchHit> search(String query, Consumer<SearchOptions> options) {
+    var chosen = new SearchOptions();
+    options.accept(chosen);
+    return Pages.of(client, SearchServiceGrpc.getSearchEventsMethod(), chosen.ofSession(query, ref), SearchEventsResponse::getHitsList);
+  }
+
+  /**
+   * Runs a recall tool for this session; see {@link ThreadkeepClient#tools()}. A failure of the tool is in the response.
+   *
+   * @param name name of the tool
+   * @param argumentsJson arguments as the model wrote them
+   * @return the result as JSON
+   */
+  public CallToolResponse callTool(String name, String argumentsJson) {
+    var request = CallToolRequest.newBuilder().setSession(ref).setName(name).setArgumentsJson(argumentsJson).build();
+    return client.call(ToolServiceGrpc.getCallToolMethod(), request);
+  }
+
+  /**
+   * Watches the session from now on. See {@link #watch(Consumer)}.
+   *
+   * @return the changes; close them
+   */
+  public Changes watch() {
+    return watch(o -> {});
+  }
+
+  /**
+   * Watches the changes of the session, which need not exist yet. Each change is delivered once, in order; an append is one
+   * change.
+   *
+   * <p>A watch has no deadline. If the server is unavailable or silent for 30 seconds, the stream is reopened where it stopped,
+   * after a pause of up to 0.1 seconds that doubles up to 5 seconds (and at least the server's retry delay), by default without
+   * limit; any message resets the count. Store the resume_token of a change after handling it; a watch with that token and the
+   * same scope and filter resumes after it.
+   *
+   * <p>Reasons: SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session without a user, INVALID_RESUME_TOKEN, QUOTA_EXCEEDED, and
+   * RESUME_POSITION_EXPIRED if the feed no longer has the next changes; changes were then missed, so read the sessions again
+   * before starting at the {@code oldest_resume_token} in its metadata.
+   *
+   * @param options sets the options, see {@link WatchOptions}
+   * @return the changes; close them
+   */
+  public Changes watch(Consumer<WatchOptions> options) {
+    var chosen = new WatchOptions();
+    options.accept(chosen);
+    var method = SubscriptionServiceGrpc.getWatchSessionMethod();
+    var source = new Changes.Source<>(method, chosen.ofSession(ref), WatchSessionResponse::getChangesList);
+    return new Changes(client.connection, source, chosen, Changes.SILENCE);
+  }
+
+  boolean writes() {
+    return memory == null || memory.writes();
+  }
+
+  /** Says that an append is dropped. */
+  Appended dropped() {
+    Connection.LOG.log(Level.INFO, "an append to {0} is dropped: the memory provider of the session does not write", id());
+    return Appended.DROPPED;
+  }
+}

@@ -1,0 +1,177 @@
+package dev.threadkeep;
+
+import dev.threadkeep.options.ApplyOptions;
+import dev.threadkeep.options.CompactOptions;
+import dev.threadkeep.v1.ApplyCompactionRequest;
+import dev.threadkeep.v1.ApplyCompactionResponse;
+import dev.threadkeep.v1.CompactSessionResponse;
+import dev.threadkeep.v1.Compaction;
+import dev.threadkeep.v1.CompactionInsert;
+import dev.threadkeep.v1.CompactionServiceGrpc;
+import dev.threadkeep.v1.GetContextResponse;
+import dev.threadkeep.v1.ListCompactionsRequest;
+import dev.threadkeep.v1.ListCompactionsResponse;
+import dev.threadkeep.v1.PlanCompactionResponse;
+import dev.threadkeep.v1.PolicyScope;
+import dev.threadkeep.v1.ReplaceEventsRequest;
+import dev.threadkeep.v1.ReplaceEventsResponse;
+import dev.threadkeep.v1.SessionEvent;
+import dev.threadkeep.v1.SessionRef;
+import dev.threadkeep.v1.SummaryPrompt;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Function;
+/** The calls of a session handle that change what its context has. */
+abstract sealed class SessionWindow permits SessionHandle {
+  final ThreadkeepClient client;
+  final SessionRef ref;
+
+  SessionWindow(ThreadkeepClient client, SessionRef ref) {
+    this.client = client;
+    this.ref = ref;
+  }
+
+  /**
+   * Returns a handle on the compaction policy of this session.
+   *
+   * @return the handle
+   */
+  public PolicyHandle policy() {
+    return new PolicyHandle(client, PolicyScope.newBuilder().setSession(ref).build());
+  }
+
+  /**
+   * Lists the compactions of the session, newest first. Reasons: SESSION_NOT_FOUND.
+   *
+   * @return the compactions, page by page
+   */
+  public Pages<Compaction> compactions() {
+    return compactions(0);
+  }
+
+  /**
+   * Lists the compactions of the session, newest first. Reasons: SESSION_NOT_FOUND.
+   *
+   * @param pageSize maximum number of compactions per page; 0 means the server's default
+   * @return the compactions, page by page
+   */
+  public Pages<Compaction> compactions(int pageSize) {
+    var request = ListCompactionsRequest.newBuilder().setSession(ref).setPageSize(pageSize).build();
+    return Pages.of(client, CompactionServiceGrpc.getListCompactionsMethod(), request, ListCompactionsResponse::getCompactionsList);
+  }
+
+  /**
+   * Compacts the session on the server by its policy. See {@link #compact(Consumer)}.
+   *
+   * @return the result
+   */
+  public CompactSessionResponse compact() {
+    return compact(o -> {});
+  }
+
+  /**
+   * Compacts the session on the server, which archives events and inserts summaries or stubs. Nothing is deleted, and having
+   * nothing to compact is not an error. The call is not retried. A summary takes as long as the server's model; see {@link
+   * ThreadkeepClient#withTimeout}. Reasons: SESSION_NOT_FOUND, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH.
+   *
+   * @param options sets the options, see {@link CompactOptions}
+   * @return the result
+   */
+  public CompactSessionResponse compact(Consumer<CompactOptions> options) {
+    var chosen = new CompactOptions();
+    options.accept(chosen);
+    return client.call(CompactionServiceGrpc.getCompactSessionMethod(), chosen.request(ref));
+  }
+
+  /**
+   * Plans a compaction and changes nothing. Reasons: SESSION_NOT_FOUND.
+   *
+   * @param options sets the options, see {@link CompactOptions}
+   * @return the plan, and the window version that it is for
+   */
+  public PlanCompactionResponse planCompaction(Consumer<CompactOptions> options) {
+    var chosen = new CompactOptions();
+    options.accept(chosen);
+    return client.call(CompactionServiceGrpc.getPlanCompactionMethod(), chosen.plan(ref));
+  }
+
+  /**
+   * Applies a compaction. Reasons: SESSION_NOT_FOUND, EVENT_NOT_FOUND, and VERSION_MISMATCH after another compaction: plan again.
+   *
+   * @param expectedWindowVersion window version that the caller read
+   * @param options sets the options, see {@link ApplyOptions}
+   * @return the result
+   */
+  public ApplyCompactionResponse applyCompaction(long expectedWindowVersion, Consumer<ApplyOptions> options) {
+    var chosen = new ApplyOptions();
+    options.accept(chosen);
+    return client.call(CompactionServiceGrpc.getApplyCompactionMethod(), Compactor.identified(chosen.request(ref, expectedWindowVersion)));
+  }
+
+  /**
+   * Compacts with the caller's model. See {@link #compactWith(Function, Consumer)}.
+   *
+   * @param summarize returns the summary for a prompt
+   * @return the result; empty if there is nothing to compact
+   */
+  public Optional<ApplyCompactionResponse> compactWith(Function<SummaryPrompt, String> summarize) {
+    return compactWith(summarize, o -> {});
+  }
+
+  /**
+   * Compacts with the caller's model: plans, calls {@code summarize} with the prompt if there is one, and applies the plan. If
+   * another compaction is committed first, it plans again, at most 5 times in total, without calling {@code summarize} twice
+   * for the same prompt. Interruption cancels it between two calls. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH.
+   *
+   * @param summarize returns the summary for a prompt; its exceptions are rethrown, a blank summary throws
+   *     IllegalArgumentException
+   * @param options sets the options, see {@link CompactOptions}
+   * @return the result; empty if there is nothing to compact
+   */
+  public Optional<ApplyCompactionResponse> compactWith(Function<SummaryPrompt, String> summarize, Consumer<CompactOptions> options) {
+    var chosen = new CompactOptions();
+    options.accept(chosen);
+    return new Compactor(client, summarize).run(chosen.plan(ref));
+  }
+
+  /**
+   * Replaces the events of a context with a summary. Only events of {@code seen} are archived; events that its size or filters
+   * left out and events appended since stay in the window. Nothing is deleted. Reasons: SESSION_NOT_FOUND; NOTHING_TO_COMPACT,
+   * before a call, if its compactable_through_seq is 0; VERSION_MISMATCH after another compaction: read the context again.
+   *
+   * @param seen response of {@link SessionHandle#getContext()}
+   * @param summary text of the summary; it becomes a turn of two events, like the server's summaries; a blank one throws
+   *     IllegalArgumentException
+   * @return the result
+   */
+  public ApplyCompactionResponse compactContext(GetContextResponse seen, String summary) {
+    return compactContext(seen, List.of(Compactor.summary(summary)));
+  }
+
+  /**
+   * Replaces the events of a context with inserts, which are marked as synthetic. See {@link #compactContext(GetContextResponse,
+   * String)}.
+   *
+   * @param seen response of {@link SessionHandle#getContext()}
+   * @param inserts the new events
+   * @return the result
+   */
+  public ApplyCompactionResponse compactContext(GetContextResponse seen, List<CompactionInsert> inserts) {
+    var request = ApplyCompactionRequest.newBuilder().setSession(ref).addAllInserts(inserts).build();
+    return client.call(CompactionServiceGrpc.getApplyCompactionMethod(), Compactor.ofContext(request, seen));
+  }
+
+  /**
+   * Replaces the whole window: archives its events and inserts these. The call is not retried. Reasons: SESSION_NOT_FOUND,
+   * VERSION_MISMATCH.
+   *
+   * @param events the new events
+   * @param expectedLogVersion log version that the caller read
+   * @return the result
+   */
+  public ReplaceEventsResponse replaceEvents(List<SessionEvent> events, long expectedLogVersion) {
+    var request = ReplaceEventsRequest.newBuilder().setSession(ref).addAllEvents(Events.withIds(events));
+    return client.call(CompactionServiceGrpc.getReplaceEventsMethod(), request.setExpectedLogVersion(expectedLogVersion).build());
+  }
+}

@@ -1,0 +1,2 @@
+/** Builders of compaction policies: triggers and strategies. */
+package dev.threadkeep.compaction;

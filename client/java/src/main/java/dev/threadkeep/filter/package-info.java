@@ -1,0 +1,2 @@
+/** What is read: filters of events, and memory providers. */
+package dev.threadkeep.filter;

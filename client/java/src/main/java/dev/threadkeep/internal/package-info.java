@@ -1,0 +1,2 @@
+/** Not part of the API: it changes without notice. */
+package dev.threadkeep.internal;
