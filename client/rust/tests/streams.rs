@@ -166,6 +166,9 @@ async fn closing_the_client_ends_a_consumer() {
     client.close();
     let error = tokio::time::timeout(Duration::from_secs(20), working).await.expect("in time").expect("no panic");
     assert_eq!(error.expect_err("it is closed").message(), "the client is closed");
+    let mut deliveries = client.consumer("indexer").deliveries();
+    deliveries.next().await.expect("an item").expect_err("it is closed");
+    assert!(deliveries.next().await.is_none(), "it ends after an error");
 }
 
 #[tokio::test]

@@ -261,6 +261,9 @@ impl Stream for Deliveries {
                     ticket: Some(ticket),
                 })));
             }
+            if matches!(this.stream, Link::Over) {
+                return Poll::Ready(None);
+            }
             match ready!(this.poll_frame(context)) {
                 Ok(Some(frame)) => this.take(frame),
                 Ok(None) => this.open(),
