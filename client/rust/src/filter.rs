@@ -97,6 +97,31 @@ impl EventFilter {
         self
     }
 
+    /// Keeps events of this invocation; several are combined with OR. At most 64.
+    pub fn invocation_id(mut self, id: impl Into<String>) -> Self {
+        self.0.invocation_ids.push(id.into());
+        self
+    }
+
+    /// Keeps events of this native format; several are combined with OR. At most 16.
+    pub fn native_format(mut self, format: impl Into<String>) -> Self {
+        self.0.native_formats.push(format.into());
+        self
+    }
+
+    /// Keeps events whose metadata has this top-level value; several must all be there. At most 16. Numbers and booleans are
+    /// compared as their JSON text.
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.0.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Keeps events whose text this regular expression, in the syntax of RE2, matches somewhere. Not for watches and consumers.
+    pub fn pattern(mut self, expression: impl Into<String>) -> Self {
+        self.0.pattern = expression.into();
+        self
+    }
+
     /// Keeps what an agent on this branch sees: events of the root, of the branch itself and of its ancestors.
     pub fn branch(mut self, branch: impl Into<String>) -> Self {
         self.0.branch = branch.into();
@@ -129,8 +154,8 @@ impl EventFilter {
         self
     }
 
-    /// Adds the conditions of another filter: what it sets replaces what this one sets, its author steps come after those that
-    /// are there.
+    /// Adds the conditions of another filter: what it sets replaces what this one sets; its author steps come after those that
+    /// are there, and its metadata are conditions too.
     pub fn merge(self, other: impl Into<EventFilter>) -> Self {
         let (mut merged, other) = (self.0, other.into().0);
         merged.from_time = other.from_time.or(merged.from_time);
@@ -151,6 +176,16 @@ impl EventFilter {
         }
         if !other.keywords.is_empty() {
             (merged.keywords, merged.keyword_match) = (other.keywords, other.keyword_match);
+        }
+        if !other.invocation_ids.is_empty() {
+            merged.invocation_ids = other.invocation_ids;
+        }
+        if !other.native_formats.is_empty() {
+            merged.native_formats = other.native_formats;
+        }
+        merged.metadata.extend(other.metadata);
+        if !other.pattern.is_empty() {
+            merged.pattern = other.pattern;
         }
         if !other.branch.is_empty() || other.branch_match != 0 {
             (merged.branch, merged.branch_match) = (other.branch, other.branch_match);
@@ -267,6 +302,8 @@ mod tests {
         let merged = merged.authors(Authors::include().id("x").then_exclude().role("critic"));
         assert_eq!(first.clone().merge(second), merged);
         assert_eq!(first.clone().merge(EventFilter::new()), first);
+        let rest = EventFilter::new().invocation_id("i").native_format("f").metadata("k", "v").pattern("a.b");
+        assert_eq!(EventFilter::new().invocation_id("j").pattern("x").merge(rest.clone()), rest);
         let exact = first.clone().merge(EventFilter::new().exact_branch(""));
         assert_eq!(exact, EventFilter(v1::EventFilter { branch: "".into(), branch_match: BranchMatch::Exact.into(), ..first.0 }));
     }

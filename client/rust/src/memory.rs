@@ -42,7 +42,10 @@ impl UserMemory {
     pub fn add(&self, entries: impl IntoIterator<Item = MemoryEntry>) -> Call<AddMemoriesRequest> {
         let mut memories: Vec<_> = entries.into_iter().collect();
         memories.iter_mut().filter(|entry| entry.id.is_empty()).for_each(|entry| entry.id = new_event_id());
-        Call::new(&self.client, AddMemoriesRequest { scope: self.scope(), memories })
+        Call::new(&self.client, AddMemoriesRequest::default()).with(|request| {
+            request.scope = self.scope();
+            request.memories = memories;
+        })
     }
 
     /// Ingests a session: adds one entry per event with text. Existing entries are unchanged and deleted entries stay deleted,
@@ -83,7 +86,10 @@ impl UserMemory {
     }
 
     fn deleting(&self, selection: Selection) -> Call<DeleteMemoriesRequest> {
-        Call::new(&self.client, DeleteMemoriesRequest { scope: self.scope(), selection: Some(selection) })
+        Call::new(&self.client, DeleteMemoriesRequest::default()).with(|request| {
+            request.scope = self.scope();
+            request.selection = Some(selection);
+        })
     }
 
     fn scope(&self) -> Option<MemoryScope> {

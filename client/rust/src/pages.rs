@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use tonic::Status;
@@ -189,6 +189,50 @@ impl List<v1::ListSessionsRequest> {
     /// Lists sessions of this app instead of the client's; "" means sessions without an app.
     pub fn app(mut self, app: impl Into<String>) -> Self {
         self.request.app = Some(app.into());
+        self
+    }
+}
+
+impl List<v1::ListSessionsRequest> {
+    /// Sets the order. Default: by create_time, the latest first.
+    pub fn order_by(mut self, order: v1::SessionOrder) -> Self {
+        self.request.order_by = order.into();
+        self
+    }
+
+    /// Keeps only sessions that were updated after this time.
+    pub fn updated_after(mut self, time: SystemTime) -> Self {
+        self.request.updated_after = Some(time.into());
+        self
+    }
+
+    /// Keeps only sessions that were updated before this time.
+    pub fn updated_before(mut self, time: SystemTime) -> Self {
+        self.request.updated_before = Some(time.into());
+        self
+    }
+
+    /// Keeps only sessions whose id begins like this.
+    pub fn session_id_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.request.session_id_prefix = prefix.into();
+        self
+    }
+
+    /// Skips this many sessions, at most 10,000, for pages by number.
+    pub fn offset(mut self, sessions: u32) -> Self {
+        self.request.offset = sessions.try_into().unwrap_or(i32::MAX);
+        self
+    }
+
+    /// Returns the number of all sessions with the page, counted up to 10,001.
+    pub fn with_total(mut self) -> Self {
+        self.request.with_total = true;
+        self
+    }
+
+    /// Returns the last event of each session with the page.
+    pub fn with_newest_event(mut self) -> Self {
+        self.request.with_newest_event = true;
         self
     }
 }

@@ -272,7 +272,7 @@ async fn an_erasure_is_repeated_until_nothing_is_left() {
 async fn one_page_has_its_token() {
     let (address, log) = serve(|_| {
         let sessions = vec![v1::Session { log_version: 4, ..Default::default() }];
-        message(&v1::ListSessionsResponse { sessions, next_page_token: "next".into() })
+        message(&v1::ListSessionsResponse { sessions, next_page_token: "next".into(), ..Default::default() })
     })
     .await;
     let page = client(&address).sessions().label("team", "eu").page_size(1).page_token("p").page().await.expect("a page");

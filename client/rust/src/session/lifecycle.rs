@@ -20,7 +20,7 @@ impl SessionHandle {
 
     /// Returns the metadata and the counters of the session. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
     pub fn get(&self) -> Call<GetSessionRequest> {
-        Call::new(&self.client, GetSessionRequest { session: self.place() })
+        Call::new(&self.client, GetSessionRequest::default()).with(|request| request.session = self.place())
     }
 
     /// Updates the session: what is set, and nothing else. Returns the session after it.
@@ -91,6 +91,12 @@ impl Call<CreateSessionRequest> {
     /// Sets the start of an imported conversation. Default: now.
     pub fn create_time(mut self, time: SystemTime) -> Self {
         self.request.create_time = Some(time.into());
+        self
+    }
+
+    /// Fails if another user of the app has a session with this id: SESSION_ALREADY_EXISTS.
+    pub fn unique_in_app(mut self) -> Self {
+        self.request.unique_in_app = true;
         self
     }
 

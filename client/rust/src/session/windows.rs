@@ -59,13 +59,18 @@ impl SessionHandle {
     ///
     /// Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
     pub fn get_context(&self) -> Call<GetContextRequest> {
-        let spec = self.memory.clone().map(ContextSpec::from);
-        Call::new(&self.client, GetContextRequest { session: self.place(), spec })
+        Call::new(&self.client, GetContextRequest::default()).with(|request| {
+            request.session = self.place();
+            request.spec = self.memory.clone().map(ContextSpec::from);
+        })
     }
 
     /// Returns an event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
     pub fn get_event(&self, event_id: impl Into<String>) -> Call<GetEventRequest> {
-        Call::new(&self.client, GetEventRequest { session: self.place(), event_id: event_id.into() })
+        Call::new(&self.client, GetEventRequest::default()).with(|request| {
+            request.session = self.place();
+            request.event_id = event_id.into();
+        })
     }
 
     /// Lists the events of the session, oldest first, archived ones included. An unknown session has none.

@@ -77,6 +77,8 @@ class OptionsTest {
     var merged = EventFilters.all().roles(Role.ROLE_TOOL).toTime(Instant.ofEpochSecond(8)).afterSeq(3).keyword("gate").page(0, 2).branch("a").authors(both);
     assertEquals(merged.build(), EventFilters.of(first.build()).merge(second).build());
     assertEquals(first.build(), EventFilters.of(first.build()).merge(EventFilters.all()).build());
+    var rest = EventFilters.all().invocationIds(List.of("i")).nativeFormats(List.of("f")).metadata("k", "v").pattern("a.b");
+    assertEquals(rest.build(), EventFilters.all().invocationIds(List.of("j")).pattern("x").merge(rest).build());
     var exact = EventFilters.all().branch("a").merge(EventFilters.all().exactBranch("")).build();
     assertEquals(EventFilter.newBuilder().setBranchMatch(BranchMatch.BRANCH_MATCH_EXACT).build(), exact);
   }

@@ -172,6 +172,51 @@ public final class EventFilters {
   }
 
   /**
+   * Keeps events of these invocations.
+   *
+   * @param ids at most 64 ids
+   * @return this filter
+   */
+  public EventFilters invocationIds(List<String> ids) {
+    filter.clearInvocationIds().addAllInvocationIds(ids);
+    return this;
+  }
+
+  /**
+   * Keeps events of these native formats.
+   *
+   * @param formats at most 16 formats
+   * @return this filter
+   */
+  public EventFilters nativeFormats(List<String> formats) {
+    filter.clearNativeFormats().addAllNativeFormats(formats);
+    return this;
+  }
+
+  /**
+   * Keeps events whose metadata has this top-level value; several must all be there.
+   *
+   * @param key name of the value
+   * @param value a text, or the JSON text of a number or boolean
+   * @return this filter
+   */
+  public EventFilters metadata(String key, String value) {
+    filter.putMetadata(key, value);
+    return this;
+  }
+
+  /**
+   * Keeps events whose text this regular expression matches somewhere. Not for watches and consumers.
+   *
+   * @param expression in the syntax of RE2
+   * @return this filter
+   */
+  public EventFilters pattern(String expression) {
+    filter.setPattern(expression);
+    return this;
+  }
+
+  /**
    * Keeps what an agent on this branch sees: events of the root, of the branch itself and of its ancestors.
    *
    * @param value the branch
@@ -228,7 +273,8 @@ public final class EventFilters {
   }
 
   /**
-   * Adds the conditions of another filter: what it sets replaces what this one sets, its author steps come after those that are there.
+   * Adds the conditions of another filter: what it sets replaces what this one sets; its author steps come after
+   * those that are there, and its metadata are conditions too.
    *
    * @param other the other filter, which is not changed
    * @return this filter
@@ -246,6 +292,12 @@ public final class EventFilters {
     }
     if (added.getKeywordsCount() > 0) {
       filter.clearKeywords().clearKeywordMatch();
+    }
+    if (added.getInvocationIdsCount() > 0) {
+      filter.clearInvocationIds();
+    }
+    if (added.getNativeFormatsCount() > 0) {
+      filter.clearNativeFormats();
     }
     if (!added.getBranch().isEmpty() || added.getBranchMatchValue() != 0) {
       filter.clearBranch().clearBranchMatch();

@@ -104,6 +104,16 @@ public final class CreateOptions {
   }
 
   /**
+   * Fails with SESSION_ALREADY_EXISTS if another user of the app has a session with this id.
+   *
+   * @return these options
+   */
+  public CreateOptions uniqueInApp() {
+    request.setUniqueInApp(true);
+    return this;
+  }
+
+  /**
    * Returns an existing session unchanged instead of failing with SESSION_ALREADY_EXISTS.
    *
    * @return these options

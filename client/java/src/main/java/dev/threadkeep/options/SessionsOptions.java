@@ -1,7 +1,10 @@
 package dev.threadkeep.options;
 
+import dev.threadkeep.internal.Protos;
 import dev.threadkeep.v1.ListSessionsRequest;
+import dev.threadkeep.v1.SessionOrder;
 import dev.threadkeep.v1.SessionRef;
+import java.time.Instant;
 import java.util.function.Consumer;
 
 /** Options of listing sessions. */
@@ -31,6 +34,81 @@ public final class SessionsOptions extends Scoped<SessionsOptions> {
    */
   public SessionsOptions label(String key, String value) {
     request.putLabels(key, value);
+    return this;
+  }
+
+  /**
+   * Sets the order. Default: by create_time, the latest first.
+   *
+   * @param order the order
+   * @return these options
+   */
+  public SessionsOptions orderBy(SessionOrder order) {
+    request.setOrderBy(order);
+    return this;
+  }
+
+  /**
+   * Keeps only sessions that were updated after this time.
+   *
+   * @param time the time
+   * @return these options
+   */
+  public SessionsOptions updatedAfter(Instant time) {
+    request.setUpdatedAfter(Protos.timestamp(time));
+    return this;
+  }
+
+  /**
+   * Keeps only sessions that were updated before this time.
+   *
+   * @param time the time
+   * @return these options
+   */
+  public SessionsOptions updatedBefore(Instant time) {
+    request.setUpdatedBefore(Protos.timestamp(time));
+    return this;
+  }
+
+  /**
+   * Keeps only sessions whose id begins like this.
+   *
+   * @param prefix beginning of the ids
+   * @return these options
+   */
+  public SessionsOptions sessionIdPrefix(String prefix) {
+    request.setSessionIdPrefix(prefix);
+    return this;
+  }
+
+  /**
+   * Skips sessions, for pages by number.
+   *
+   * @param sessions number of sessions, at most 10,000
+   * @return these options
+   */
+  public SessionsOptions offset(int sessions) {
+    request.setOffset(sessions);
+    return this;
+  }
+
+  /**
+   * Returns the number of all sessions with the page, counted up to 10,001.
+   *
+   * @return these options
+   */
+  public SessionsOptions withTotal() {
+    request.setWithTotal(true);
+    return this;
+  }
+
+  /**
+   * Returns the last event of each session with the page.
+   *
+   * @return these options
+   */
+  public SessionsOptions withNewestEvent() {
+    request.setWithNewestEvent(true);
     return this;
   }
 
