@@ -73,7 +73,7 @@ pub use messages::{
 pub use pages::{Items, List, Paged};
 pub use provider::MemoryProvider;
 pub use session::{
-    Append, AppendStream, AppendStreamOptions, Appended, CompactWith, Erasure, Expect, Receipt, Replacement, SessionHandle,
+    Append, AppendStream, AppendStreamOptions, Appended, AsOf, CompactWith, Erasure, Expect, Receipt, Replacement, SessionHandle,
     SessionLike,
 };
 pub use tonic;

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use tonic::Status;
 
-use crate::v1::{self, SortOrder};
-use crate::{Client, Error, EventFilter};
+use crate::v1::{self, SortOrder, list_events_request};
+use crate::{AsOf, Client, Error, EventFilter};
 
 /// A stream of items. It ends after an error. Dropping it ends its call.
 #[must_use = "nothing is fetched until the items are read"]
@@ -241,6 +241,15 @@ impl List<v1::ListEventsRequest> {
     /// Keeps only events that match. Default: all.
     pub fn filter(mut self, filter: impl Into<EventFilter>) -> Self {
         self.request.filter = Some(filter.into().into());
+        self
+    }
+
+    /// Lists the events as of a moment in the past. Default: now. Errors: INVALID_FIELD in the future, HISTORY_UNKNOWN.
+    pub fn as_of(mut self, moment: AsOf) -> Self {
+        self.request.as_of = Some(match moment {
+            AsOf::Seq(seq) => list_events_request::AsOf::AsOfSeq(seq),
+            AsOf::LogVersion(version) => list_events_request::AsOf::AsOfLogVersion(version),
+        });
         self
     }
 

@@ -11,7 +11,7 @@ pub use append::{Append, Appended, Expect};
 pub use compact_with::CompactWith;
 pub use erase::Erasure;
 pub use stream::{AppendStream, AppendStreamOptions, Receipt};
-pub use windows::Replacement;
+pub use windows::{AsOf, Replacement};
 
 use crate::compaction::PolicyHandle;
 use crate::v1::search_events_request::Scope;

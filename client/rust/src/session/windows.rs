@@ -5,6 +5,7 @@ use tonic::Code;
 
 use super::CompactWith;
 use crate::v1::apply_compaction_request::Archive;
+use crate::v1::get_context_request;
 use crate::v1::part::Content;
 use crate::v1::{
     ApplyCompactionRequest, ApplyCompactionResponse, CompactSessionRequest, CompactionInsert, CompactionPlan, CompactionStrategy,
@@ -170,6 +171,25 @@ impl Call<GetContextRequest> {
         self.request.spec = Some(provider.into().into());
         self
     }
+
+    /// Reads the context as of a moment in the past. Default: now. Errors: INVALID_FIELD in the future, HISTORY_UNKNOWN.
+    pub fn as_of(mut self, moment: AsOf) -> Self {
+        self.request.as_of = Some(match moment {
+            AsOf::Seq(seq) => get_context_request::AsOf::AsOfSeq(seq),
+            AsOf::LogVersion(version) => get_context_request::AsOf::AsOfLogVersion(version),
+        });
+        self
+    }
+}
+
+/// A moment in the past of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AsOf {
+    /// Directly after the append or compaction that stored the event with this seq; at least 1.
+    Seq(i64),
+    /// Directly after the change that gave the session this log version; 0 is the empty log.
+    LogVersion(i64),
 }
 
 impl Call<CompactSessionRequest> {

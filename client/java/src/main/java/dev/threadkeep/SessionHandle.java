@@ -2,6 +2,7 @@ package dev.threadkeep;
 
 import dev.threadkeep.filter.MemoryProvider;
 import dev.threadkeep.options.AppendOptions;
+import dev.threadkeep.options.ContextOptions;
 import dev.threadkeep.options.CreateOptions;
 import dev.threadkeep.options.EventsOptions;
 import dev.threadkeep.options.SearchOptions;
@@ -9,12 +10,10 @@ import dev.threadkeep.options.UpdateOptions;
 import dev.threadkeep.options.WatchOptions;
 import dev.threadkeep.v1.CallToolRequest;
 import dev.threadkeep.v1.CallToolResponse;
-import dev.threadkeep.v1.ContextSpec;
 import dev.threadkeep.v1.CreateSessionResponse;
 import dev.threadkeep.v1.DeleteSessionRequest;
 import dev.threadkeep.v1.DeleteSessionResponse;
 import dev.threadkeep.v1.EventServiceGrpc;
-import dev.threadkeep.v1.GetContextRequest;
 import dev.threadkeep.v1.GetContextResponse;
 import dev.threadkeep.v1.GetEventRequest;
 import dev.threadkeep.v1.GetSessionRequest;
@@ -229,7 +228,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the events and counters
    */
   public GetContextResponse getContext() {
-    return getContext(memory == null ? ContextSpec.getDefaultInstance() : memory.spec());
+    return getContext(o -> {});
   }
 
   /**
@@ -239,11 +238,22 @@ public final class SessionHandle extends SessionWindow {
    * @return the events and counters
    */
   public GetContextResponse getContext(MemoryProvider provider) {
-    return getContext(provider.spec());
+    return getContext(o -> o.memory(provider));
   }
 
-  private GetContextResponse getContext(ContextSpec spec) {
-    return client.call(EventServiceGrpc.getGetContextMethod(), GetContextRequest.newBuilder().setSession(ref).setSpec(spec).build());
+  /**
+   * Returns the context of an agent. An unknown session has an empty context. Reasons: HISTORY_UNKNOWN.
+   *
+   * @param options sets the options, see {@link ContextOptions}
+   * @return the events and counters
+   */
+  public GetContextResponse getContext(Consumer<ContextOptions> options) {
+    var chosen = new ContextOptions();
+    if (memory != null) {
+      chosen.memory(memory);
+    }
+    options.accept(chosen);
+    return client.call(EventServiceGrpc.getGetContextMethod(), chosen.request(ref));
   }
 
   /**

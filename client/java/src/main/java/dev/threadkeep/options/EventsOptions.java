@@ -36,6 +36,28 @@ public final class EventsOptions {
   }
 
   /**
+   * Reads as of the moment after the append or compaction that stored an event. Reasons: HISTORY_UNKNOWN.
+   *
+   * @param seq seq of the event, at least 1
+   * @return these options
+   */
+  public EventsOptions asOfSeq(long seq) {
+    request.setAsOfSeq(seq);
+    return this;
+  }
+
+  /**
+   * Reads as of the moment after the change that gave the session a log version. Reasons: HISTORY_UNKNOWN.
+   *
+   * @param version the log version; 0 is the empty log
+   * @return these options
+   */
+  public EventsOptions asOfLogVersion(long version) {
+    request.setAsOfLogVersion(version);
+    return this;
+  }
+
+  /**
    * Lists the newest first. Default: the oldest.
    *
    * @return these options
