@@ -75,6 +75,14 @@ impl Client {
         self.list(v1::SearchEventsRequest { query: query.into(), ..Default::default() })
     }
 
+    /// Lists the events of the client's user over all sessions of its app: session by session in the order of their creation, and
+    /// in each in window order.
+    ///
+    /// Errors: INVALID_FIELD.
+    pub fn user_events(&self) -> List<v1::ListUserEventsRequest> {
+        self.list(v1::ListUserEventsRequest::default())
+    }
+
     /// Returns the recall tools for models, which the server runs; see
     /// [`SessionHandle::call_tool`](crate::SessionHandle::call_tool).
     pub fn tools(&self) -> Call<v1::ListToolsRequest> {

@@ -108,6 +108,7 @@ macro_rules! paged {
 
 paged! {
     ListSessionsRequest: sessions.list_sessions -> ListSessionsResponse.sessions: v1::Session, by own_sessions;
+    ListUserEventsRequest: events.list_user_events -> ListUserEventsResponse.events: v1::UserEvent, by own_events;
     ListEventsRequest: events.list_events -> ListEventsResponse.events: v1::SessionEvent;
     SearchEventsRequest: searches.search_events -> SearchEventsResponse.hits: v1::SearchHit, by own_search;
     ListCompactionsRequest: compaction.list_compactions -> ListCompactionsResponse.compactions: v1::Compaction;
@@ -233,6 +234,20 @@ impl List<v1::ListSessionsRequest> {
     /// Returns the last event of each session with the page.
     pub fn with_newest_event(mut self) -> Self {
         self.request.with_newest_event = true;
+        self
+    }
+}
+
+impl List<v1::ListUserEventsRequest> {
+    /// Keeps only events that match, without a window. Default: all.
+    pub fn filter(mut self, filter: impl Into<EventFilter>) -> Self {
+        self.request.filter = Some(filter.into().into());
+        self
+    }
+
+    /// Lists events of this user instead of the client's.
+    pub fn user_id(mut self, user_id: impl Into<String>) -> Self {
+        self.request.user_id = user_id.into();
         self
     }
 }

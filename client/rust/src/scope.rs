@@ -3,7 +3,8 @@
 use crate::Client;
 use crate::v1::search_events_request::Scope;
 use crate::v1::{
-    AppScope, ChangeScope, DeleteExpiredSessionsRequest, ListSessionsRequest, SearchEventsRequest, UserScope, WatchAllRequest,
+    AppScope, ChangeScope, DeleteExpiredSessionsRequest, ListSessionsRequest, ListUserEventsRequest, SearchEventsRequest,
+    UserScope, WatchAllRequest,
 };
 
 /// How far a client reaches beyond its own app and user.
@@ -45,6 +46,11 @@ impl Client {
 
     pub(crate) fn own_sessions(&self, request: ListSessionsRequest) -> ListSessionsRequest {
         ListSessionsRequest { app: self.app_or(request.app), user_id: self.user_or(request.user_id), ..request }
+    }
+
+    /// These are of one user; without one the server decides by the token.
+    pub(crate) fn own_events(&self, request: ListUserEventsRequest) -> ListUserEventsRequest {
+        ListUserEventsRequest { app: self.app_or(request.app), user_id: self.user_or(request.user_id), ..request }
     }
 
     pub(crate) fn own_scope(&self, scope: ChangeScope) -> ChangeScope {

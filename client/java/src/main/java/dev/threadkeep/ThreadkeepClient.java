@@ -4,6 +4,7 @@ import dev.threadkeep.options.ErasureOptions;
 import dev.threadkeep.options.ExpiredOptions;
 import dev.threadkeep.options.SearchOptions;
 import dev.threadkeep.options.SessionsOptions;
+import dev.threadkeep.options.UserEventsOptions;
 import dev.threadkeep.options.WatchOptions;
 import dev.threadkeep.v1.ConsumerServiceGrpc;
 import dev.threadkeep.v1.DeleteAppRequest;
@@ -12,12 +13,14 @@ import dev.threadkeep.v1.DeleteByLabelResponse;
 import dev.threadkeep.v1.DeleteExpiredSessionsResponse;
 import dev.threadkeep.v1.DeleteUserResponse;
 import dev.threadkeep.v1.ErasureReceipt;
+import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.GetServerInfoRequest;
 import dev.threadkeep.v1.GetServerInfoResponse;
 import dev.threadkeep.v1.ListConsumersRequest;
 import dev.threadkeep.v1.ListConsumersResponse;
 import dev.threadkeep.v1.ListSessionsResponse;
 import dev.threadkeep.v1.ListToolsRequest;
+import dev.threadkeep.v1.ListUserEventsResponse;
 import dev.threadkeep.v1.MemoryScope;
 import dev.threadkeep.v1.PolicyScope;
 import dev.threadkeep.v1.SearchEventsResponse;
@@ -30,6 +33,7 @@ import dev.threadkeep.v1.SessionServiceGrpc;
 import dev.threadkeep.v1.SubscriptionServiceGrpc;
 import dev.threadkeep.v1.ToolDefinition;
 import dev.threadkeep.v1.ToolServiceGrpc;
+import dev.threadkeep.v1.UserEvent;
 import dev.threadkeep.v1.UserPolicyScope;
 import dev.threadkeep.v1.WatchAllResponse;
 import java.time.Duration;
@@ -244,6 +248,19 @@ public final class ThreadkeepClient extends Calls {
     options.accept(chosen);
     var source = new Changes.Source<>(SubscriptionServiceGrpc.getWatchAllMethod(), chosen.ofAll(whose), WatchAllResponse::getChangesList);
     return new Changes(connection, source, chosen, Changes.SILENCE);
+  }
+
+  /**
+   * Lists the events of this client's user over all sessions of its app, unless the options say otherwise: session by session in
+   * the order of their creation, and in each in window order.
+   *
+   * @param options sets the options, see {@link UserEventsOptions}
+   * @return the events, page by page
+   */
+  public Pages<UserEvent> userEvents(Consumer<UserEventsOptions> options) {
+    var chosen = new UserEventsOptions();
+    options.accept(chosen);
+    return Pages.of(this, EventServiceGrpc.getListUserEventsMethod(), chosen.request(whose), ListUserEventsResponse::getEventsList);
   }
 
   /**
