@@ -15,10 +15,12 @@ from tests.support.servers.server_process import ServerProcess
 README = npm.PACKAGE / "README.md"
 CONSUMER = """
 import { connect, isReason, type Change, type ThreadkeepError } from "@threadkeep/client";
+import { SessionService } from "@threadkeep/client/v1";
 const client = connect({ address: "127.0.0.1:1", timeoutMs: 100 });
 const seqs: bigint[] = [];
-for await (const event of client.events("s")) seqs.push(event.seq);
-const changes: AsyncIterable<Change> = client.watch({ scope: { userId: "u" } }, { signal: AbortSignal.timeout(1) });
+for await (const event of client.session("s").events()) seqs.push(event.seq);
+const changes: AsyncIterable<Change> = client.watchAll({ userId: "u" }, { signal: AbortSignal.timeout(1) });
+client.raw(SessionService).getSession({ session: client.session("s").ref });
 const isMissing = (error: unknown) => isReason(error, "SESSION_NOT_FOUND") && error.metadata["session_id"] === "s";
 // @ts-expect-error a seq is no number
 const wrong: number = seqs[0];
@@ -86,7 +88,7 @@ def test_the_readme_installs_what_is_packed() -> None:
     assert "npm pack" in install
 
 
-@pytest.mark.parametrize("example", ["quickstart", "agent-loop", "recall"])
+@pytest.mark.parametrize("example", ["quickstart", "agent-loop", "recall", "lifecycle", "consumer"])
 def test_an_example_prints_what_the_readme_shows(installed: Path, live_server: ServerProcess, example: str) -> None:
     command = f"node node_modules/@threadkeep/client/examples/{example}.mjs"
     said = npm.run(*command.split(), cwd=installed, THREADKEEP_ADDRESS=live_server.address)

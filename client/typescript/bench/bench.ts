@@ -5,8 +5,9 @@
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 
-import { grpcTransport } from "../src/grpc.js";
+import { grpcTransport } from "../src/rpc/grpc.js";
 import * as sdk from "../src/node.js";
+import * as pb from "../src/v1.js";
 
 const BLOCK = 5;
 const EVENTS = 20_000;
@@ -19,12 +20,12 @@ const app = `bench-${process.pid}-${Date.now()}`;
 const text = "x".repeat(1024);
 const client = sdk.connect({ address, app, userId: "bench" });
 const [bare, disconnect] = grpcTransport(address, false);
-const stub = { events: createClient(sdk.EventService, bare), subscriptions: createClient(sdk.SubscriptionService, bare) };
-const ref = (sessionId: string) => create(sdk.SessionRefSchema, { app, userId: "bench", sessionId });
+const stub = { events: createClient(pb.EventService, bare), subscriptions: createClient(pb.SubscriptionService, bare) };
+const ref = (sessionId: string) => create(pb.SessionRefSchema, { app, userId: "bench", sessionId });
 
 function event(): sdk.SessionEvent {
   const message = { role: sdk.Role.USER, parts: [{ content: { case: "text", value: text } as const }] };
-  return create(sdk.SessionEventSchema, { eventId: sdk.newEventId(), message });
+  return create(pb.SessionEventSchema, { eventId: sdk.newEventId(), message });
 }
 
 async function times(count: number, into: number[], call: () => Promise<unknown>): Promise<void> {
@@ -44,8 +45,8 @@ function summary(microseconds: number[]) {
 async function unary() {
   const session = ref("unary");
   const plain = () => stub.events.appendEvents({ session, events: [event()] });
-  const written = () => client.append(session, sdk.user(text));
-  await client.append(session, event(), { create: true });
+  const written = () => client.session(session).append(sdk.user(text));
+  await client.session(session).append(event(), { createIfMissing: true });
   await times(200, [], plain);
   await times(200, [], written);
   const [ofStub, ofSdk]: [number[], number[]] = [[], []];
@@ -85,13 +86,13 @@ async function* throughStub(session: sdk.SessionRef): AsyncGenerator<number> {
 }
 
 async function* throughSdk(session: sdk.SessionRef): AsyncGenerator<number> {
-  for await (const change of client.watch(session, { fromBeginning: true })) yield eventsOf(change);
+  for await (const change of client.session(session).watch({ from: "beginning" })) yield eventsOf(change);
 }
 
 async function stream() {
   const session = ref("stream");
   for (let n = 0; n < EVENTS; n += BATCH) {
-    await client.append(session, Array.from({ length: BATCH }, event), { create: true });
+    await client.session(session).append(Array.from({ length: BATCH }, event), { createIfMissing: true });
   }
   let [ofStub, ofSdk] = [0, 0];
   await rate(throughStub(session));

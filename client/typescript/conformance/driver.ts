@@ -5,13 +5,13 @@ import { createInterface } from "node:readline";
 import { fromBinary, toBinary, type DescMessage } from "@bufbuild/protobuf";
 
 import * as sdk from "../src/node.js";
+import * as pb from "../src/v1.js";
 
 type Message = Record<string, any>;
 
-const VERSION = "0.1.0";
 const clients = new Map<string, sdk.Client>();
 const watches = new Map<number, AbortController>();
-const SERVICES = Object.values(sdk).filter((each): each is typeof sdk.EventService => (each as Message)["kind"] === "service");
+const SERVICES = Object.values(pb).filter((each): each is typeof pb.EventService => (each as Message)["kind"] === "service");
 
 const decode = <Desc extends DescMessage>(schema: Desc, base64: string) => fromBinary(schema, Buffer.from(base64, "base64"));
 const maybe = <Desc extends DescMessage>(schema: Desc, base64?: string | null) => (base64 == null ? undefined : decode(schema, base64));
@@ -22,7 +22,7 @@ const timing = ({ timeout_ms }: Message) => ({ timeoutMs: timeout_ms ?? undefine
 
 /** Returns the id alone if the reference has only an id, so that the SDK completes it. */
 const orId = (ref?: sdk.SessionRef): sdk.SessionLike => (ref === undefined || ref.app || ref.userId ? ref! : ref.sessionId);
-const sessionOf = ({ session }: Message) => orId(decode(sdk.SessionRefSchema, session));
+const sessionOf = (params: Message) => clientOf(params).session(orId(decode(pb.SessionRefSchema, params["session"])));
 
 function methodOf(rpc: string) {
   const [service, name] = rpc.split("/");
@@ -31,30 +31,37 @@ function methodOf(rpc: string) {
 
 async function call(params: Message) {
   const method = methodOf(params["rpc"]);
-  const service = clientOf(params).service(method.parent) as Message;
+  const service = clientOf(params).raw(method.parent) as Message;
   const response = await service[method.localName]!(decode(method.input, params["request"]), timing(params));
   return { response: encode(method.output, response) };
 }
 
 async function append(params: Message) {
-  const { expected_log_version: version, expected_last_event_id: last, create, ignore_existing: ignoreExisting } = params;
-  const expected = { expectedLogVersion: version == null ? undefined : BigInt(version), expectedLastEventId: last ?? undefined };
-  const events = params["events"].map((each: string) => decode(sdk.SessionEventSchema, each));
-  const response = await clientOf(params).append(sessionOf(params), events, { ...timing(params), ...expected, create, ignoreExisting });
-  return { response: encode(sdk.AppendEventsResponseSchema, response) };
+  const { expected_log_version: version, expected_last_event_id: last, create: createIfMissing, ignore_existing: ignore } = params;
+  const both = { ...(version != null && { logVersion: BigInt(version) }), ...(last != null && { lastEventId: last }) } as sdk.Expect;
+  const events = params["events"].map((each: string) => decode(pb.SessionEventSchema, each));
+  const options: sdk.AppendOptions = { createIfMissing, expect: version == null && last == null ? undefined : both, ifExists: ignore ? "ignore" : "replay" };
+  return { response: encode(pb.AppendEventsResponseSchema, await sessionOf(params).append(events, options, timing(params))) };
 }
 
-function listOf(client: sdk.Client, { rpc, request: bytes, all_users: allUsers }: Message): [AsyncIterable<any>, DescMessage] {
-  if (rpc.endsWith("ListSessions")) {
-    return [client.sessions({ ...decode(sdk.ListSessionsRequestSchema, bytes), allUsers }), sdk.SessionSchema];
-  }
+const dateOf = (time?: { seconds: bigint; nanos: number }) => time && new Date(Number(time.seconds) * 1000 + time.nanos / 1e6);
+
+function listOf(client: sdk.Client, { rpc, request: bytes, all_users: anyUser }: Message): [AsyncIterable<any>, DescMessage] {
   const request: Message = decode(methodOf(rpc).input, bytes);
-  if (rpc.endsWith("ListEvents")) return [client.events(orId(request["session"]), request), sdk.SessionEventSchema];
-  if (rpc.endsWith("ListMemories")) return [client.memory(request["scope"]).list(request), sdk.MemoryEntrySchema];
-  if (rpc.endsWith("ListCompactions")) return [client.compactions(orId(request["session"]), request), sdk.CompactionSchema];
-  const search = decode(sdk.SearchEventsRequestSchema, bytes);
-  const session = search.scope.case === "session" ? orId(search.scope.value) : undefined;
-  return [client.search(search.query, { ...search, session, allUsers }), sdk.SearchHitSchema];
+  const session = () => client.session(orId(request["session"]));
+  if (rpc.endsWith("ListSessions")) return [client.sessions({ ...request, anyUser }), pb.SessionSchema];
+  if (rpc.endsWith("ListEvents")) return [session().events({ ...request, order: [undefined, "asc", "desc"][request["order"]] as "asc" }), pb.SessionEventSchema];
+  if (rpc.endsWith("ListMemories")) {
+    const { filter } = request;
+    const conditions = filter && { ...filter, fromTime: dateOf(filter.fromTime), toTime: dateOf(filter.toTime) };
+    return [client.memory(request["scope"]).list({ ...request, filter: conditions }), pb.MemoryEntrySchema];
+  }
+  if (rpc.endsWith("ListCompactions")) return [session().compactions(request), pb.CompactionSchema];
+  const { query, scope, recency, referenceTime, ...rest } = decode(pb.SearchEventsRequestSchema, bytes);
+  const halfLifeMs = recency?.halfLife && Number(recency.halfLife.seconds) * 1000 + recency.halfLife.nanos / 1e6;
+  const options = { ...rest, referenceTime: dateOf(referenceTime), recency: recency && { halfLifeMs: halfLifeMs ?? 0, weight: recency.weight } };
+  if (scope.case === "session") return [client.session(orId(scope.value)).search(query, options), pb.SearchHitSchema];
+  return [client.search(query, { ...options, ...scope.value, anyUser: anyUser ?? scope.case === "app" }), pb.SearchHitSchema];
 }
 
 async function pages(params: Message) {
@@ -75,7 +82,7 @@ function build({ builder, args }: Message) {
   if (builder === "system") return sdk.system(text, fields);
   if (builder === "assistant") return sdk.assistant(text, fields);
   if (builder === "assistant_calls") return sdk.assistant(text == null ? parts : [text, ...parts], fields);
-  return sdk.toolResult({ callId, name, content: text ?? undefined, json: json ?? undefined, isError });
+  return (isError ? sdk.toolError : sdk.toolResult)(callId, { name, content: text ?? undefined, json: json ?? undefined }, fields);
 }
 
 async function watch(params: Message, id: number) {
@@ -83,13 +90,18 @@ async function watch(params: Message, id: number) {
   const { start, filter, session, scope }: Message = decode(input, params["request"]);
   const stop = new AbortController();
   watches.set(id, stop);
-  const whose = input === sdk.WatchSessionRequestSchema ? orId(session) : { scope: { ...scope }, allUsers: params["all_users"] };
-  const { checkpoints, max_retries: maxRetries } = params;
-  const begin = { [start.case ?? "liveOnly"]: start.value };
-  const options = { ...begin, filter, checkpoints, maxRetries: maxRetries ?? undefined, signal: stop.signal };
+  const { checkpoints, max_retries } = params;
+  const token = start.case === "resumeToken" ? { resumeToken: start.value } : undefined;
+  const from = token ?? (start.case === "afterSeq" ? { afterSeq: start.value } : start.case === "fromBeginning" ? ("beginning" as const) : ("now" as const));
+  const options = { from, filter, checkpoints, maxRetries: max_retries ?? undefined };
+  const client = clientOf(params);
+  const changes =
+    input === pb.WatchSessionRequestSchema
+      ? client.session(orId(session)).watch(options, { signal: stop.signal })
+      : client.watchAll({ ...options, ...scope, anyUser: params["all_users"] }, { signal: stop.signal });
   try {
-    for await (const change of clientOf(params).watch(whose, options)) {
-      write({ id, item: encode(sdk.ChangeSchema, change) });
+    for await (const change of changes) {
+      write({ id, item: encode(pb.ChangeSchema, change) });
     }
   } catch (error) {
     if (!stop.signal.aborted) throw error;
@@ -98,25 +110,25 @@ async function watch(params: Message, id: number) {
 }
 
 async function context(params: Message) {
-  const spec = maybe(sdk.ContextSpecSchema, params["spec"]);
-  return { response: encode(sdk.GetContextResponseSchema, await clientOf(params).context(sessionOf(params), spec, timing(params))) };
+  const spec = maybe(pb.ContextSpecSchema, params["spec"]);
+  return { response: encode(pb.GetContextResponseSchema, await sessionOf(params).getContext(spec, timing(params))) };
 }
 
+const strategyOf = (params: Message) => ({ strategy: maybe(pb.CompactionStrategySchema, params["strategy"]) });
+
 async function compact(params: Message) {
-  const options = { ...timing(params), strategy: maybe(sdk.CompactionStrategySchema, params["strategy"]) };
-  return { response: encode(sdk.CompactSessionResponseSchema, await clientOf(params).compact(sessionOf(params), options)) };
+  return { response: encode(pb.CompactSessionResponseSchema, await sessionOf(params).compact(strategyOf(params), timing(params))) };
 }
 
 async function compactWith(params: Message) {
-  const options = { ...timing(params), strategy: maybe(sdk.CompactionStrategySchema, params["strategy"]) };
-  const applied = await clientOf(params).compactWith(sessionOf(params), () => params["summary"], options);
-  return { response: applied ? encode(sdk.ApplyCompactionResponseSchema, applied) : "" };
+  const applied = await sessionOf(params).compactWith(() => params["summary"], strategyOf(params), timing(params));
+  return { response: applied ? encode(pb.ApplyCompactionResponseSchema, applied) : "" };
 }
 
 async function compactContext(params: Message) {
-  const seen = decode(sdk.GetContextResponseSchema, params["context"]);
-  const applied = await clientOf(params).compactContext(sessionOf(params), seen, params["summary"], timing(params));
-  return { response: encode(sdk.ApplyCompactionResponseSchema, applied) };
+  const seen = decode(pb.GetContextResponseSchema, params["context"]);
+  const applied = await sessionOf(params).compactContext(seen, params["summary"], {}, timing(params));
+  return { response: encode(pb.ApplyCompactionResponseSchema, applied) };
 }
 
 function open({ client, address, app, user_id: userId, token, timeout_ms, tls: pem }: Message) {
@@ -126,10 +138,10 @@ function open({ client, address, app, user_id: userId, token, timeout_ms, tls: p
 }
 
 const operations: Record<string, (params: Message, id: number) => object | Promise<object>> = {
-  hello: () => ({ language: "typescript", version: VERSION }),
+  hello: () => ({ language: "typescript", version: sdk.VERSION }),
   connect: open,
   call, append, pages, context, compact, compact_with: compactWith, compact_context: compactContext,
-  build: (params) => ({ event: encode(sdk.SessionEventSchema, build(params)) }),
+  build: (params) => ({ event: encode(pb.SessionEventSchema, build(params)) }),
   watch,
   cancel: (params) => (watches.get(params["target"])?.abort(), {}),
   close: (params) => (clientOf(params).close(), {}),
@@ -140,7 +152,7 @@ const NOTHING = { reason: "", metadata: {}, fields: [], retry_after_ms: null };
 function failure(error: unknown) {
   if (!(error instanceof sdk.ThreadkeepError)) return { ...NOTHING, code: "USAGE", message: String(error) };
   const code = sdk.Code[error.code].replace(/(?<=.)[A-Z]/g, "_$&").toUpperCase().replace("CANCELED", "CANCELLED");
-  const { reason, message, metadata, violations, retryAfterMs } = error;
+  const { reason, rawMessage: message, metadata, violations, retryAfterMs } = error;
   return { code, reason, message, metadata, fields: violations.map((each) => each.field), retry_after_ms: retryAfterMs ?? null };
 }
 

@@ -1,10 +1,10 @@
 // An agent loop: reads the context, appends the user's message, computes an answer, and appends it. Another part of the program
 // watches the session. A rule replaces the model and calls one tool. THREADKEEP_ADDRESS specifies the server.
 
-import { connect, assistant, Role, system, textOf, toolCall, toolResult, user } from "@threadkeep/client";
+import { assistant, connect, MemoryProvider, Role, system, textOf, toolCall, toolResult, user } from "@threadkeep/client";
 
 const client = connect({ app: "agent-loop", userId: "alice" });
-const session = `flight-${Date.now()}`;
+const session = client.session(`flight-${Date.now()}`);
 const arrivals = { BA117: "18:40" };
 
 /** Returns the next message of the model for these events. */
@@ -23,17 +23,17 @@ function runTools(answer) {
     .filter((part) => part.content.case === "toolCall")
     .map(({ content: { value: call } }) => {
       const { flight } = JSON.parse(call.argumentsJson);
-      return toolResult({ callId: call.id, name: call.name, json: { flight, arrives: arrivals[flight] } });
+      return toolResult(call.id, { name: call.name, json: { flight, arrives: arrivals[flight] } });
     });
 }
 
 async function turn(text) {
-  await client.append(session, user(text));
+  await session.append(user(text));
   for (;;) {
-    const { events } = await client.context(session, { maxTurns: 10 });
+    const { events } = await session.getContext(MemoryProvider.limitedWindow().maxTurns(10));
     const answer = think(events);
     const results = runTools(answer);
-    await client.append(session, [answer, ...results]);
+    await session.append([answer, ...results]);
     if (results.length === 0) return;
   }
 }
@@ -50,8 +50,8 @@ async function follow(changes, count) {
   }
 }
 
-await client.append(session, system("You help travelers. Be brief."), { create: true });
-const following = follow(client.watch(session, { fromBeginning: true }), 7);
+await session.append(system("You help travelers. Be brief."), { createIfMissing: true });
+const following = follow(session.watch({ from: "beginning" }), 7);
 await turn("When does it land?");
 await turn("BA117, I mean.");
 await following;

@@ -1,90 +1,49 @@
-import { create, type DescService, type MessageInitShape } from "@bufbuild/protobuf";
+/// <reference lib="esnext.disposable" preserve="true" />
+import { create, type DescService } from "@bufbuild/protobuf";
 import { createClient, type CallOptions, type Client as ServiceClient, Code, type Transport } from "@connectrpc/connect";
 
-import { isReason, ThreadkeepError } from "./errors.js";
-import type { Compaction, CompactionPlan, SummaryPrompt } from "./gen/threadkeep/v1/compaction_pb.js";
-import * as compaction from "./gen/threadkeep/v1/compaction_service_pb.js";
-import type { ContextSpecSchema } from "./gen/threadkeep/v1/context_pb.js";
-import type { SessionEvent } from "./gen/threadkeep/v1/event_pb.js";
-import * as events from "./gen/threadkeep/v1/event_service_pb.js";
-import type { MemoryScopeSchema } from "./gen/threadkeep/v1/memory_pb.js";
-import { Role } from "./gen/threadkeep/v1/message_pb.js";
-import { SearchService, type SearchEventsRequestSchema, type SearchHit } from "./gen/threadkeep/v1/search_service_pb.js";
-import { SessionRefSchema, type Session, type SessionRef } from "./gen/threadkeep/v1/session_pb.js";
-import {
-  SessionService,
-  type DeleteExpiredSessionsRequestSchema,
-  type DeleteExpiredSessionsResponse,
-  type ListSessionsRequestSchema,
-} from "./gen/threadkeep/v1/session_service_pb.js";
+import { ConsumerHandle } from "./consumer.js";
+import { appendStream, type AppendStreamOptions, type Batch, type BatchResult } from "./feed/appendStream.js";
+import { follow, scopeOpener, type WatchAllOptions, type WatchCall } from "./feed/watch.js";
+import type { Consumer } from "./gen/threadkeep/v1/consumer_pb.js";
+import { ConsumerService, type ListConsumersResponse } from "./gen/threadkeep/v1/consumer_service_pb.js";
+import type { ErasureReceipt } from "./gen/threadkeep/v1/erasure_pb.js";
+import { MemoryScopeSchema } from "./gen/threadkeep/v1/memory_pb.js";
+import type { SearchEventsResponse, SearchHit } from "./gen/threadkeep/v1/search_service_pb.js";
+import { ServerService, type GetServerInfoResponse } from "./gen/threadkeep/v1/server_service_pb.js";
+import type { Session } from "./gen/threadkeep/v1/session_pb.js";
+import { SessionService, type DeleteExpiredSessionsResponse, type ListSessionsResponse } from "./gen/threadkeep/v1/session_service_pb.js";
 import type { Change } from "./gen/threadkeep/v1/subscription_pb.js";
-import { SubscriptionService, type ChangeScopeSchema } from "./gen/threadkeep/v1/subscription_service_pb.js";
+import { SubscriptionService } from "./gen/threadkeep/v1/subscription_service_pb.js";
+import { ToolService, type ToolDefinition } from "./gen/threadkeep/v1/tool_service_pb.js";
 import { UserMemory } from "./memory.js";
-import { assistant, newEventId, user, type EventInit } from "./messages.js";
 import { paged } from "./pages.js";
-import type { Fields, ServiceCaller, SessionLike } from "./requests.js";
-import { narrowed, searched, type Reach } from "./scope.js";
-import { keepByteOrderMarks } from "./text.js";
-import { reliable } from "./transport.js";
-import { follow, opener, type WatchOptions } from "./watch.js";
-
-/** Options of `connect`. */
-export interface ClientOptions {
-  /** Address of the server. */
-  address?: string | undefined;
-  /** Token, sent as "authorization: Bearer"; empty for none. Without TLS it is rejected for addresses other than loopback. */
-  token?: string | undefined;
-  /** Sends the token over a network without TLS too. */
-  allowPlaintextToken?: boolean | undefined;
-  /**
-   * App of the client. With `userId`, it completes sessions that are specified by id alone, and app and user where lists,
-   * watches and searches leave them empty. Specify both or neither, unless the token is bound to a user.
-   */
-  app?: string | undefined;
-  /** User of the client; see `app`. */
-  userId?: string | undefined;
-  /** Timeout of a call in milliseconds, retries included; 0 for no limit. Streams have no timeout. Default: 30,000. */
-  timeoutMs?: number | undefined;
-}
-
-export interface AppendOptions extends CallOptions {
-  /** Creates a missing session if true or if its properties are given. */
-  create?: boolean | MessageInitShape<typeof events.CreateIfMissingSchema> | undefined;
-  /** Log version that the session must have. Excludes `expectedLastEventId`. */
-  expectedLogVersion?: bigint | undefined;
-  /** Event id that the last event must have; "" for an empty log. */
-  expectedLastEventId?: string | undefined;
-  /** Accepts event ids that are already stored, regardless of the content. */
-  ignoreExisting?: boolean | undefined;
-}
-
-export type EventsOptions = Fields<typeof events.ListEventsRequestSchema, "session" | "pageToken">;
-export type SessionsOptions = Fields<typeof ListSessionsRequestSchema, "pageToken"> & Reach;
-export type ExpiredSessionsOptions = Fields<typeof DeleteExpiredSessionsRequestSchema, never> & Reach;
-export type SearchOptions = Fields<typeof SearchEventsRequestSchema, "query" | "pageToken"> & Reach & { session?: SessionLike | undefined };
-export type CompactionsOptions = Fields<typeof compaction.ListCompactionsRequestSchema, "session" | "pageToken">;
-export type CompactOptions = Fields<typeof compaction.CompactSessionRequestSchema, "session">;
-/** The options of `compactContext`, except the fields that come from the context. */
-export type CompactContextOptions = Fields<
-  typeof compaction.ApplyCompactionRequestSchema,
-  "session" | "expectedWindowVersion" | "archive" | "fromSeq" | "inserts"
->;
-export type CompactWithOptions = Fields<typeof compaction.PlanCompactionRequestSchema, "session"> & { actor?: string | undefined };
-
-/** The user message before a summary, the same as in the server's summaries. */
-const SHADOW_PROMPT = "Summarize the conversation we had so far.";
-
-/** Maximum number of plans of `compactWith` when other compactions are committed first. */
-const PLANS = 5;
+import { PolicyHandle } from "./policies.js";
+import { refOf, type Caller, type PageOptions, type SessionLike } from "./requests.js";
+import { ThreadkeepError } from "./rpc/errors.js";
+import { retriesOf, type ClientOptions, type Logger } from "./rpc/settings.js";
+import { keepByteOrderMarks } from "./rpc/text.js";
+import { reliable } from "./rpc/transport.js";
+import { narrowed, type Scope } from "./scope.js";
+import { searchEvents, type SearchOptions } from "./search.js";
+import { SessionHandle } from "./session.js";
+import { deleteExpired, erased, listSessions, type ErasureOptions, type SessionsQuery } from "./sessions.js";
 
 /**
- * A client of one server. Create it with `connect`, share it, and close it.
+ * A client of one server. Create it with `connect`, share it, and close it, for example with `await using`.
+ *
+ * Lists, searches, watches and deletions cover the client's user and app, unless `userId` and `app`, or `anyUser` and `anyApp`
+ * say otherwise. A method without "Page" in its name iterates over all items, page by page.
  *
  * Calls that are safe to repeat are sent up to five times while the server is unavailable. Every method may fail with a
  * ThreadkeepError of code Unavailable or DeadlineExceeded, or of reason UNAUTHENTICATED, PERMISSION_DENIED, INVALID_FIELD,
- * STORE_UNAVAILABLE, SERVER_DRAINING, RATE_LIMITED or INTERNAL. Methods document further reasons.
+ * STORE_UNAVAILABLE, SERVER_DRAINING, RATE_LIMITED or INTERNAL. Methods document further reasons. The last argument of a method
+ * has the options of the call: `signal`, `timeoutMs`, `headers`.
+ *
+ * A client keeps byte order marks at the beginning of texts, which Protobuf-ES drops. That changes how the whole process
+ * decodes the strings of messages.
  */
-export class Client implements ServiceCaller {
+export class Client {
   readonly address: string;
   /** App that completes a session id. */
   readonly app: string;
@@ -92,13 +51,23 @@ export class Client implements ServiceCaller {
   readonly userId: string;
   readonly #closing = new AbortController();
   readonly #transport: Transport;
+  readonly #caller: Caller;
 
-  /** @internal Use `connect`. */
-  constructor(transport: Transport, private readonly disconnect: () => void, options: ClientOptions & { address: string }) {
+  /**
+   * Use `connect`, unless the transport is one of your own, for example of `createRouterTransport` in tests. `disconnect` is
+   * called by `close`.
+   */
+  constructor(
+    transport: Transport,
+    private readonly disconnect: () => void,
+    options: ClientOptions & { address: string },
+  ) {
     keepByteOrderMarks();
-    const { address, token = "", app = "", userId = "", timeoutMs = 30_000 } = options;
+    const { address, token = "", app = "", userId = "", timeoutMs = 30_000, logger } = options;
     [this.address, this.app, this.userId] = [address, app, userId];
-    this.#transport = reliable(transport, { address, token, timeoutMs, closed: this.#closing.signal });
+    const closed = this.#closing.signal;
+    this.#transport = reliable(transport, { address, token, timeoutMs, retries: retriesOf(options.retry), logger, closed });
+    this.#caller = { address, app, userId, closed, logger: logger as Logger | undefined, raw: (service) => this.raw(service) };
   }
 
   /** Closes the connection. Active and later calls and watches fail with code Canceled. Closing twice has no effect. */
@@ -107,210 +76,147 @@ export class Client implements ServiceCaller {
     this.disconnect();
   }
 
+  /** Closes the connection at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+
   /**
-   * Returns a Connect client for every RPC of a service: `client.service(SessionService).getSession({ session: client.ref("s1")
-   * })`. Calls send the token, have the client's timeout, are retried if that is safe, and fail with ThreadkeepError. Streams
-   * have no timeout, are not reopened, and end when their `signal` is aborted; leaving the loop does not end them.
+   * Returns a Connect client for every RPC of a service of `@threadkeep/client/v1`: `client.raw(SessionService).getSession({
+   * session: trip.ref })`. Calls send the token, have the client's timeout, are retried if that is safe, and fail with
+   * ThreadkeepError. Streams have no timeout, are not reopened, and end when their `signal` is aborted; leaving the loop does
+   * not end them.
    */
-  service<S extends DescService>(service: S): ServiceClient<S> {
+  raw<S extends DescService>(service: S): ServiceClient<S> {
     return createClient(service, this.#transport);
   }
 
-  /** Returns the complete reference of a session, for requests. */
-  ref(session: SessionLike): SessionRef {
-    const { app, userId } = this;
-    return create(SessionRefSchema, typeof session === "string" ? { app, userId, sessionId: session } : session);
+  /** Returns a handle on a session, without a call. An empty id is for `create`, to get one from the server. */
+  session(session: SessionLike = ""): SessionHandle {
+    return new SessionHandle(this.#caller, refOf(this, session));
+  }
+
+  /** Iterates over sessions, newest first: `client.sessions({ labels: { team: "eu" }, anyUser: true })`. */
+  sessions(query: SessionsQuery = {}, call?: CallOptions): AsyncGenerator<Session, void> {
+    return paged((pageToken) => this.sessionsPage({ ...query, pageToken }, call), (page) => page.sessions);
+  }
+
+  /** Returns one page of `sessions` with its `nextPageToken`. */
+  sessionsPage(query: SessionsQuery = {}, call?: CallOptions): Promise<ListSessionsResponse> {
+    return listSessions(this.#caller, query, call);
   }
 
   /**
-   * Appends events, all or none. When it resolves, they are on durable storage.
+   * Deletes sessions that expired, by `before` or until now; at most 1,000 per call. The server also deletes them
+   * automatically. If `more` is set in the response, call again.
+   */
+  deleteExpiredSessions(options: Scope & { before?: Date | undefined } = {}, call?: CallOptions): Promise<DeleteExpiredSessionsResponse> {
+    return deleteExpired(this.#caller, options, call);
+  }
+
+  /**
+   * Deletes everything of a user: sessions, memories, policies and, of any app, consumers. The app is by default the client's.
+   * Repeats its call, of about 10 seconds, until nothing is left; the timeout is that of one.
+   */
+  deleteUser(userId: string, options: Omit<Scope, "userId" | "anyUser"> & ErasureOptions = {}, call?: CallOptions): Promise<ErasureReceipt> {
+    const { app } = narrowed(this, options);
+    return erased(() => this.raw(SessionService).deleteUser({ userId, app, requestId: options.requestId }, call), options.progress);
+  }
+
+  /** Deletes everything of an app: the sessions and memories of all users, and policies. "" is what has no app. See `deleteUser`. */
+  deleteApp(app: string, { requestId, progress }: ErasureOptions = {}, call?: CallOptions): Promise<ErasureReceipt> {
+    return erased(() => this.raw(SessionService).deleteApp({ app, requestId }, call), progress);
+  }
+
+  /** Deletes the sessions that have all of these labels, and with `purgeMemories` the memories that came from them. See `deleteUser`. */
+  deleteByLabel(
+    labels: Readonly<Record<string, string>>,
+    options: Scope & ErasureOptions & { purgeMemories?: boolean | undefined } = {},
+    call?: CallOptions,
+  ): Promise<ErasureReceipt> {
+    const { requestId, purgeMemories, progress } = options;
+    const request = { ...narrowed(this, options), labels: { ...labels }, purgeMemories, requestId };
+    return erased(() => this.raw(SessionService).deleteByLabel(request, call), progress);
+  }
+
+  /**
+   * Appends batch after batch without waiting for each result: `for await (const { error } of client.appendStream(batches))`.
+   * Results come in the order of the batches. A batch is appended all or none; if it fails, its result has the `error`, and the
+   * stream continues. At most `maxOutstanding` batches wait for a result; the next one is taken when there is room.
    *
-   * Events without an id get one in a copy before they are sent, so that the client's retries store nothing twice. To retry
-   * after errors yourself, set event ids from `newEventId()`. Throws TypeError if both expectations are set. Reasons:
-   * SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
+   * Nothing is retried: to resume a broken stream, give batches of `withIds(events)` and send those without a result again. An
+   * error of `batches` is thrown after the results of the batches before it. Leaving the loop ends the stream. There is no
+   * timeout unless `timeoutMs` sets one for the whole stream. Browsers do not support it.
    */
-  async append(session: SessionLike, given: EventInit | readonly EventInit[], options: AppendOptions = {}): Promise<events.AppendEventsResponse> {
-    const { create, expectedLogVersion: version, expectedLastEventId: last, ignoreExisting } = options;
-    if (version !== undefined && last !== undefined) throw new TypeError("set at most one of expectedLogVersion and expectedLastEventId");
-    const request: MessageInitShape<typeof events.AppendEventsRequestSchema> = {
-      session: this.ref(session),
-      events: [given].flat().map((event: EventInit) => ({ ...event, eventId: event.eventId || newEventId() })),
-      createIfMissing: create === true ? {} : create || undefined,
-      ifExists: ignoreExisting ? events.IfExists.IGNORE : events.IfExists.UNSPECIFIED,
-    };
-    if (version !== undefined) request.precondition = { case: "expectedLogVersion", value: version };
-    if (last !== undefined) request.precondition = { case: "expectedLastEventId", value: last };
-    return this.service(events.EventService).appendEvents(request, options);
-  }
-
-  /** Iterates over the matching events of a session, page by page. An unknown session has none. Reasons: AMBIGUOUS_SESSION. */
-  events(session: SessionLike, options: EventsOptions = {}): AsyncGenerator<SessionEvent, void> {
-    const request = { ...options, session: this.ref(session) };
-    const fetch = (pageToken: string) => this.service(events.EventService).listEvents({ ...request, pageToken }, options);
-    return paged(fetch, (page) => page.events);
+  appendStream(batches: Iterable<Batch> | AsyncIterable<Batch>, options: AppendStreamOptions = {}, call?: CallOptions): AsyncGenerator<BatchResult, void> {
+    return appendStream(this.#caller, batches, options, call);
   }
 
   /**
-   * Iterates over sessions, newest first. A user or app that `options` leaves empty is the client's, unless `allUsers` or
-   * `allApps` is set: `client.sessions({ labels: { team: "eu" }, allUsers: true })`.
-   */
-  sessions(options: SessionsOptions = {}): AsyncGenerator<Session, void> {
-    const request = narrowed(this, options, options);
-    const fetch = (pageToken: string) => this.service(SessionService).listSessions({ ...request, pageToken }, options);
-    return paged(fetch, (page) => page.sessions);
-  }
-
-  /**
-   * Deletes expired sessions, at most 1,000 per call. A user or app that `options` leaves empty is the client's, as in
-   * `sessions`. The server also deletes them automatically. If `more` is set in the response, call again.
-   */
-  async deleteExpiredSessions(options: ExpiredSessionsOptions = {}): Promise<DeleteExpiredSessionsResponse> {
-    return this.service(SessionService).deleteExpiredSessions(narrowed(this, options, options), options);
-  }
-
-  /**
-   * Searches events, archived ones included, in `session`, in `scope`, or in all sessions of the client's user and app. The
-   * query has at most 1,024 characters. A user or app that the scope leaves empty is the client's, unless `allUsers` or
-   * `allApps` is set. Without `mode`, the server chooses how to search (SearchMode.AUTO). Hits come best first, take as many as
-   * you need; with SearchMode.SUBSTRING oldest first. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EMBEDDER_NOT_CONFIGURED,
+   * Searches events, archived ones included, in all sessions of the client's user and app; see `SessionHandle.search` for one
+   * session. The query has at most 1,024 characters. `anyUser` requires one app. Reasons: EMBEDDER_NOT_CONFIGURED,
    * EMBEDDER_FAILED.
    */
-  search(query: string, options: SearchOptions = {}): AsyncGenerator<SearchHit, void> {
-    const { session } = options;
-    const scope = session === undefined ? searched(this, options.scope, options) : ({ case: "session", value: this.ref(session) } as const);
-    const request = { ...options, query, scope };
-    const fetch = (pageToken: string) => this.service(SearchService).searchEvents({ ...request, pageToken }, options);
-    return paged(fetch, (page) => page.hits);
+  search(query: string, options: SearchOptions = {}, call?: CallOptions): AsyncGenerator<SearchHit, void> {
+    return paged((pageToken) => this.searchPage(query, { ...options, pageToken }, call), (page) => page.hits);
+  }
+
+  /** Returns one page of `search`, with the mode that was used. */
+  async searchPage(query: string, options: SearchOptions = {}, call?: CallOptions): Promise<SearchEventsResponse> {
+    return searchEvents(this.#caller, undefined, query, options, call);
   }
 
   /**
-   * Returns a handle on the long-term memory of a user in an app, without a call. Fields that `scope` leaves out are the
-   * client's; an app of "" means no app.
+   * Watches the changes of all sessions of the client's user and app, or of another scope; see `SessionHandle.watch`. Reasons:
+   * INVALID_RESUME_TOKEN, QUOTA_EXCEEDED, RESUME_POSITION_EXPIRED.
    */
-  memory(scope: MessageInitShape<typeof MemoryScopeSchema> = {}): UserMemory {
-    return new UserMemory(this, { app: scope.app ?? this.app, userId: scope.userId || this.userId });
+  watchAll(options: WatchAllOptions = {}, call: WatchCall = {}): AsyncGenerator<Change, void> {
+    const scope = { ...narrowed(this, options), labels: { ...options.labels } };
+    return follow(scopeOpener(this.raw(SubscriptionService), scope, options), options, call, this.#caller);
   }
 
-  /** Iterates over the compactions of a session, newest first. Reasons: SESSION_NOT_FOUND. */
-  compactions(session: SessionLike, options: CompactionsOptions = {}): AsyncGenerator<Compaction, void> {
-    const request = { ...options, session: this.ref(session) };
-    const fetch = (pageToken: string) => this.service(compaction.CompactionService).listCompactions({ ...request, pageToken }, options);
-    return paged(fetch, (page) => page.compactions);
+  /** Returns a handle on a named consumer, without a call. */
+  consumer(name: string): ConsumerHandle {
+    return new ConsumerHandle(this.#caller, name);
   }
 
-  /**
-   * Returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window. `spec` narrows it;
-   * by default it is the window within the size of the session or the server. An unknown session returns an empty context.
-   */
-  async context(session: SessionLike, spec?: MessageInitShape<typeof ContextSpecSchema>, options?: CallOptions): Promise<events.GetContextResponse> {
-    return this.service(events.EventService).getContext({ session: this.ref(session), spec }, options);
+  /** Iterates over the consumers by name. */
+  consumers(query: PageOptions = {}, call?: CallOptions): AsyncGenerator<Consumer, void> {
+    return paged((pageToken) => this.consumersPage({ ...query, pageToken }, call), (page) => page.consumers);
   }
 
-  /**
-   * Compacts a session on the server, which archives events and inserts summaries or stubs. Nothing is deleted, and having
-   * nothing to compact is not an error. A summary takes as long as the server's model; set a matching timeout. Reasons:
-   * SESSION_NOT_FOUND, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH.
-   */
-  async compact(session: SessionLike, options: CompactOptions = {}): Promise<compaction.CompactSessionResponse> {
-    return this.service(compaction.CompactionService).compactSession({ ...options, session: this.ref(session) }, options);
+  /** Returns one page of `consumers`. */
+  consumersPage(query: PageOptions = {}, call?: CallOptions): Promise<ListConsumersResponse> {
+    return this.raw(ConsumerService).listConsumers(query, call);
   }
 
-  /**
-   * Replaces the events of a context with a summary or other events. Only events of `seen` are archived; events that its size
-   * or filters left out and events appended since stay in the window. Nothing is deleted.
-   *
-   * `seen` is the response of `context`. A text becomes a turn of two events, like the server's summaries; other events are
-   * marked as synthetic. Throws TypeError for a blank summary. Reasons: NOTHING_TO_COMPACT, before a call, if no event of
-   * `seen` may be archived (`seen.compactableThroughSeq` is 0n); SESSION_NOT_FOUND; VERSION_MISMATCH after another compaction:
-   * read the context again.
-   */
-  async compactContext(
-    session: SessionLike,
-    seen: events.GetContextResponse,
-    summary: string | readonly EventInit[],
-    options: CompactContextOptions = {},
-  ): Promise<compaction.ApplyCompactionResponse> {
-    const { compactableThroughSeq: throughSeq, firstSeq: fromSeq, windowVersion: expectedWindowVersion } = seen;
-    if (throughSeq === 0n) {
-      const message = "no event of this context may be archived: it is empty, or its spec left out the first events";
-      throw new ThreadkeepError(message, Code.FailedPrecondition, { reason: "NOTHING_TO_COMPACT" });
-    }
-    if (typeof summary === "string") requireSummary(summary);
-    const compactionId = options.compactionId || newEventId();
-    const given = typeof summary === "string" ? [user(SHADOW_PROMPT), assistant(summary)] : summary;
-    const inserted = given.map((event) => ({ ...event, synthetic: true, compactionSource: event.compactionSource || "summary" }));
-    const inserts = inserted.length > 0 ? [{ events: inserted }] : [];
-    const archive = { case: "throughSeq", value: throughSeq } as const;
-    const request = { ...options, session: this.ref(session), compactionId, expectedWindowVersion, archive, fromSeq, inserts };
-    return this.service(compaction.CompactionService).applyCompaction(request, options);
+  /** Returns a handle on the compaction policy of a user's sessions: by default the client's, in its app or with `anyApp` in all. */
+  userPolicy(options: Omit<Scope, "anyUser"> = {}): PolicyHandle {
+    return new PolicyHandle(this.#caller, { kind: { case: "user", value: narrowed(this, options) } });
   }
 
-  /**
-   * Compacts with the caller's model: plans, calls `summarize` with the prompt if there is one, and applies the plan. Returns
-   * undefined if there is nothing to compact. If another compaction is committed first, it plans again, without calling
-   * `summarize` twice for the same prompt. The timeout applies to each call to the server. Throws TypeError for a blank
-   * summary, and any error of `summarize`; the session is then unchanged. Reasons: SESSION_NOT_FOUND, and VERSION_MISMATCH
-   * after five lost races.
-   */
-  async compactWith(
-    session: SessionLike,
-    summarize: (prompt: SummaryPrompt) => string | Promise<string>,
-    options: CompactWithOptions = {},
-  ): Promise<compaction.ApplyCompactionResponse | undefined> {
-    const service = this.service(compaction.CompactionService);
-    const ref = this.ref(session);
-    const answers = new Map<string, string>();
-    for (let planned = 1; ; planned++) {
-      const { plan, windowVersion } = await service.planCompaction({ ...options, session: ref }, options);
-      if (!plan || (plan.archiveEventIds.length === 0 && plan.inserts.length === 0)) return undefined;
-      if (plan.summaryPrompt) {
-        const { digest } = plan.summaryPrompt;
-        const summary = answers.get(digest) ?? (await summarize(plan.summaryPrompt));
-        requireSummary(summary);
-        answers.set(digest, summary);
-        complete(plan, summary);
-      }
-      const { archiveEventIds: ids, inserts, branch, strategy } = plan;
-      const archive = { case: "eventIds", value: { ids } } as const;
-      const request = { session: ref, compactionId: newEventId(), expectedWindowVersion: windowVersion, archive, inserts, branch, strategy };
-      try {
-        return await service.applyCompaction({ ...request, actor: options.actor }, options);
-      } catch (error) {
-        if (!isReason(error, "VERSION_MISMATCH") || planned === PLANS) throw error;
-      }
-    }
+  /** Returns a handle on the compaction policy of an app's sessions. Default: the client's app. */
+  appPolicy(app: string = this.app): PolicyHandle {
+    return new PolicyHandle(this.#caller, { kind: { case: "app", value: app } });
   }
 
-  /**
-   * Watches the changes of one session, which need not exist yet, or of all sessions of a scope. A user or app that a scope
-   * leaves empty is the client's, unless `allUsers` or `allApps` is set: `client.watch({ scope: {}, allUsers: true })`. Each
-   * change is delivered once, in order; an append is one change. Store the `resumeToken` of a change after handling it; a watch
-   * with that token and the same scope and filter resumes after it.
-   *
-   * A watch has no deadline. If the server is unavailable or silent for 30 seconds, the stream is reopened where it stopped,
-   * after a pause of up to 0.1 seconds that doubles up to 5 seconds, at most `maxRetries` consecutive times; any message resets
-   * the count. Leaving the loop ends the call. Throws TypeError if `afterSeq` is set for a scope. Reasons: SESSION_NOT_FOUND
-   * and AMBIGUOUS_SESSION for a session without a user, INVALID_RESUME_TOKEN, QUOTA_EXCEEDED, and RESUME_POSITION_EXPIRED if
-   * the feed no longer has the next changes; changes were then missed, so read the sessions again before starting at its
-   * `oldest_resume_token`.
-   */
-  watch(whose: SessionLike | ({ scope: MessageInitShape<typeof ChangeScopeSchema> } & Reach), options: WatchOptions = {}): AsyncGenerator<Change, void> {
-    const isScope = typeof whose === "object" && "scope" in whose;
-    const followed = isScope ? { scope: narrowed(this, whose.scope, whose) } : { session: this.ref(whose) };
-    const open = opener(this.service(SubscriptionService), followed, options);
-    return follow(open, options, { address: this.address, closed: this.#closing.signal });
+  /** Returns a handle on the compaction policy of all sessions of the tenant. */
+  serverPolicy(): PolicyHandle {
+    return new PolicyHandle(this.#caller, { kind: { case: "server", value: true } });
   }
-}
 
-/** Throws TypeError for a blank summary. */
-function requireSummary(summary: string | undefined): asserts summary is string {
-  if (!summary?.trim()) throw new TypeError("the summary is blank; the session is unchanged");
-}
+  /** Returns the recall tools of the server. Give those with `declared` to your model, and its calls to `SessionHandle.callTool`. */
+  async tools(call?: CallOptions): Promise<ToolDefinition[]> {
+    return (await this.raw(ToolService).listTools({}, call)).tools;
+  }
 
-/** Sets the model's text in the event that the plan leaves empty. */
-function complete({ inserts }: CompactionPlan, summary: string): void {
-  for (const { message } of inserts.flatMap((insert) => insert.events)) {
-    const content = message?.parts.length === 1 ? message.parts[0]!.content : undefined;
-    if (message?.role === Role.ASSISTANT && content?.case === "text" && !content.value) content.value = summary;
+  /** Returns version, engine, durability, limits and capabilities of the server; `totals` counts sessions and events, by a scan. */
+  info(options: { totals?: boolean | undefined } = {}, call?: CallOptions): Promise<GetServerInfoResponse> {
+    return this.raw(ServerService).getServerInfo({ includeTotals: options.totals }, call);
+  }
+
+  /** Returns a handle on the long-term memory of a user in an app, by default the client's. An app of "" means no app. */
+  memory({ app, userId }: { app?: string | undefined; userId?: string | undefined } = {}): UserMemory {
+    return new UserMemory(this.#caller, create(MemoryScopeSchema, { app: app ?? this.app, userId: userId || this.userId }));
   }
 }

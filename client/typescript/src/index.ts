@@ -1,33 +1,38 @@
-// Exports that Node and browsers share.
+// Exports that Node and browsers share. The generated messages and services are in "@threadkeep/client/v1".
 
-export { Code, type CallOptions } from "@connectrpc/connect";
+export { Code, type CallOptions, type Interceptor } from "@connectrpc/connect";
 
-export * from "./client.js";
-export type { FieldViolation } from "./details.js";
-export { isReason, ThreadkeepError, type ReasonName } from "./errors.js";
+export { Client } from "./client.js";
+export type * from "./compaction.js";
+export * from "./consumer.js";
+export { withIds, type Appended, type AppendOptions, type EventsQuery, type Expect, type LastEvent, type LogVersion } from "./events.js";
+export type { AppendStreamOptions, Batch, BatchResult } from "./feed/appendStream.js";
+export { Park } from "./feed/member.js";
+export type { Start, WatchAllOptions, WatchCall, WatchOptions } from "./feed/watch.js";
+export * from "./filters.js";
 export * from "./memory.js";
 export * from "./messages.js";
-export type { Fields, SessionLike } from "./requests.js";
-export type { Reach } from "./scope.js";
-export type { WatchOptions } from "./watch.js";
+export type { BranchName, FieldName, GroupingName, MatchName, ModeName, RoleName, ViewName } from "./names.js";
+export { PolicyHandle } from "./policies.js";
+export { MemoryProvider, type SpecLike } from "./provider.js";
+export type { ExpiryOptions, Int, Json, PageOptions, SessionLike } from "./requests.js";
+export type { FieldViolation } from "./rpc/details.js";
+export { isCanceled, isReason, Reason, ThreadkeepError, type ReasonName } from "./rpc/errors.js";
+export type { ClientOptions, Logger, RetrySettings, Token } from "./rpc/settings.js";
+export type { Scope } from "./scope.js";
+export type { RecencyOptions, SearchOptions, SessionSearchOptions } from "./search.js";
+export { SessionHandle } from "./session.js";
+export type { CreateOptions, ErasureOptions, SessionChanges, SessionProperties, SessionsQuery } from "./sessions.js";
+export * from "./strategies.js";
+export { VERSION } from "./version.js";
 
-export * from "./gen/threadkeep/v1/compaction_pb.js";
-export * from "./gen/threadkeep/v1/compaction_service_pb.js";
-export * from "./gen/threadkeep/v1/consumer_pb.js";
-export * from "./gen/threadkeep/v1/consumer_service_pb.js";
-export * from "./gen/threadkeep/v1/context_pb.js";
-export * from "./gen/threadkeep/v1/error_reason_pb.js";
-export * from "./gen/threadkeep/v1/event_pb.js";
-export * from "./gen/threadkeep/v1/event_service_pb.js";
-export * from "./gen/threadkeep/v1/filter_pb.js";
-export * from "./gen/threadkeep/v1/memory_pb.js";
-export * from "./gen/threadkeep/v1/memory_service_pb.js";
-export * from "./gen/threadkeep/v1/message_pb.js";
-export * from "./gen/threadkeep/v1/search_pb.js";
-export * from "./gen/threadkeep/v1/search_service_pb.js";
-export * from "./gen/threadkeep/v1/server_service_pb.js";
-export * from "./gen/threadkeep/v1/session_pb.js";
-export * from "./gen/threadkeep/v1/session_service_pb.js";
-export * from "./gen/threadkeep/v1/subscription_pb.js";
-export * from "./gen/threadkeep/v1/subscription_service_pb.js";
-export * from "./gen/threadkeep/v1/tool_service_pb.js";
+export type { Compaction, CompactionPolicy, CompactionStrategy, CompactionTrigger, SummaryPrompt } from "./gen/threadkeep/v1/compaction_pb.js";
+export type { ErasureReceipt } from "./gen/threadkeep/v1/erasure_pb.js";
+export type { SessionEvent } from "./gen/threadkeep/v1/event_pb.js";
+export type { GetContextResponse } from "./gen/threadkeep/v1/event_service_pb.js";
+export type { MemoryEntry } from "./gen/threadkeep/v1/memory_pb.js";
+export { Role, type ChatMessage, type Part } from "./gen/threadkeep/v1/message_pb.js";
+export type { SearchHit } from "./gen/threadkeep/v1/search_service_pb.js";
+export type { Session, SessionRef } from "./gen/threadkeep/v1/session_pb.js";
+export { CheckpointKind, SessionChangeKind, type Change } from "./gen/threadkeep/v1/subscription_pb.js";
+export type { ToolDefinition } from "./gen/threadkeep/v1/tool_service_pb.js";

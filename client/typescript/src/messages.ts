@@ -5,6 +5,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { SessionEventSchema, type SessionEvent } from "./gen/threadkeep/v1/event_pb.js";
 import type { MemoryEntry } from "./gen/threadkeep/v1/memory_pb.js";
 import { PartSchema, Role, type Part } from "./gen/threadkeep/v1/message_pb.js";
+import { jsonText, type Json } from "./requests.js";
 
 /** A text, or texts and parts in order. */
 export type Content = string | readonly (string | MessageInitShape<typeof PartSchema>)[];
@@ -17,9 +18,6 @@ export type EventInit = MessageInitShape<typeof SessionEventSchema>;
  * sends the event.
  */
 export type EventFields = Omit<EventInit, "message" | "$typeName" | "$unknown">;
-
-/** A JSON value, or JSON text, which is stored verbatim. */
-export type Json = string | object;
 
 /** Returns a user message. On the root branch it starts a turn. */
 export const user = (content: Content, fields?: EventFields) => event(Role.USER, content, fields);
@@ -35,25 +33,45 @@ export function toolCall(id: string, name: string, args: Json): Part {
   return create(PartSchema, { content: { case: "toolCall", value: { id, name, kind: "function", argumentsJson: jsonText(args) } } });
 }
 
-/** The result of one tool call. */
-export interface ToolResult {
-  /** Id of the call. */
-  callId: string;
-  /** Name of the tool. */
-  name?: string | undefined;
-  /** Result as text or parts. Excludes `json`. */
-  content?: Content | undefined;
-  /** Result as structured JSON. Excludes `content`. */
-  json?: Json | undefined;
-  /** Whether the tool failed; the content then describes the failure. */
-  isError?: boolean | undefined;
+/** Returns a part of plain text. In contents, a string is the same. */
+export const text = (value: string): Part => create(PartSchema, { content: { case: "text", value } });
+
+/** Returns a part with reasoning of the model; `signature` and `encrypted` are the provider's, verbatim. */
+export function reasoning(value: string, provider: { signature?: Uint8Array; encrypted?: Uint8Array } = {}): Part {
+  return create(PartSchema, { content: { case: "reasoning", value: { text: value, ...provider } } });
 }
 
-/** Returns the event with the result of one tool call. */
-export function toolResult({ callId, name, content = [], json, isError }: ToolResult, fields?: EventFields): SessionEvent {
-  const value = { callId, name, parts: partsOf(content), structuredJson: json && jsonText(json), isError };
+/** Returns a part with media, inline or by reference. */
+export function media(mimeType: string, source: { uri: string } | { data: Uint8Array }, name = ""): Part {
+  const where = "uri" in source ? ({ case: "uri", value: source.uri } as const) : ({ case: "data", value: source.data } as const);
+  return create(PartSchema, { content: { case: "media", value: { mimeType, name, source: where } } });
+}
+
+/** The result of a tool call: a text or parts, or what is more. */
+export type ToolOutput =
+  | Content
+  | {
+      /** Name of the tool. */
+      name?: string | undefined;
+      /** Result as text or parts. */
+      content?: Content | undefined;
+      /** Result as structured JSON. */
+      json?: Json | undefined;
+    };
+
+/** Returns the event with the result of one tool call: `toolResult("c1", "18:40")`, `toolResult("c1", { json: { at: "18:40" } })`. */
+export const toolResult = (callId: string, output: ToolOutput, fields?: EventFields) => resultOf(callId, output, false, fields);
+
+/** Returns the event with the failure of one tool call, which the output describes. */
+export const toolError = (callId: string, output: ToolOutput, fields?: EventFields) => resultOf(callId, output, true, fields);
+
+function resultOf(callId: string, output: ToolOutput, isError: boolean, fields?: EventFields): SessionEvent {
+  const { name, content = [], json } = typeof output === "string" || isContent(output) ? { content: output } : output;
+  const value = { callId, name, parts: partsOf(content), structuredJson: json === undefined ? undefined : jsonText(json), isError };
   return event(Role.TOOL, [{ content: { case: "toolResult", value } }], fields);
 }
+
+const isContent = (output: Exclude<ToolOutput, string>): output is Exclude<Content, string> => Array.isArray(output);
 
 /** Returns the text of an event or a memory as search sees it: its text parts, joined by line feeds. Empty if there is none. */
 export function textOf(said: SessionEvent | MemoryEntry | undefined): string {
@@ -80,5 +98,3 @@ function partsOf(content: Content) {
   const items = typeof content === "string" ? [content] : content;
   return items.map((item) => (typeof item === "string" ? { content: { case: "text", value: item } as const } : item));
 }
-
-const jsonText = (value: Json) => (typeof value === "string" ? value : JSON.stringify(value));

@@ -2,9 +2,10 @@
 
 import type { SecureClientSessionOptions } from "node:http2";
 
-import { checkToken, placeOf } from "./address.js";
-import { Client, type ClientOptions } from "./client.js";
-import { grpcTransport } from "./grpc.js";
+import { Client } from "./client.js";
+import { checkToken, placeOf } from "./rpc/address.js";
+import { grpcTransport } from "./rpc/grpc.js";
+import type { ClientOptions } from "./rpc/settings.js";
 
 export * from "./index.js";
 
@@ -32,5 +33,5 @@ export function connect(options: ConnectOptions = {}): Client {
   const tls = options.tls ?? place.tls ?? false;
   if (place.tls !== undefined && place.tls !== Boolean(tls)) throw new TypeError("the scheme of the address contradicts the option tls");
   checkToken(place.authority, Boolean(tls), token, options.allowPlaintextToken);
-  return new Client(...grpcTransport(place.authority, tls), { ...options, address: place.authority, token });
+  return new Client(...grpcTransport(place.authority, tls, options.interceptors), { ...options, address: place.authority, token });
 }

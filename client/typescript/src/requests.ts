@@ -1,17 +1,64 @@
-// The types that the methods of Client and UserMemory share.
+// The types that the handles share.
 
-import type { DescMessage, DescService, MessageInitShape } from "@bufbuild/protobuf";
-import type { CallOptions, Client as ServiceClient } from "@connectrpc/connect";
+import { create, type DescService, type MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Client as ServiceClient } from "@connectrpc/connect";
 
-import type { SessionRefSchema } from "./gen/threadkeep/v1/session_pb.js";
+import { SessionRefSchema, type SessionRef } from "./gen/threadkeep/v1/session_pb.js";
+import type { ExpirySchema } from "./gen/threadkeep/v1/session_service_pb.js";
+import type { Logger } from "./rpc/settings.js";
 
-/** A session: an id, which the client completes with its app and user, or a complete SessionRef. */
-export type SessionLike = string | MessageInitShape<typeof SessionRefSchema>;
+/** A session: an id, which the client completes with its app and user, or all that identifies it. */
+export type SessionLike = string | { app?: string; userId?: string; sessionId: string };
 
-/** The fields of a request except those that the client sets, and the options of the call, such as `timeoutMs` and `signal`. */
-export type Fields<Desc extends DescMessage, Filled extends string> = Omit<MessageInitShape<Desc>, "$typeName" | "$unknown" | Filled> & CallOptions;
+/** A JSON value, or JSON text, which is stored verbatim. */
+export type Json = string | object;
 
-/** Calls the RPCs of a service; see `Client.service`. */
-export interface ServiceCaller {
-  service<S extends DescService>(service: S): ServiceClient<S>;
+/** A version or a seq of the server's. They are `bigint` in messages; options also accept numbers. */
+export type Int = number | bigint;
+
+/** A page of a list. */
+export interface PageOptions {
+  /** Maximum number of items per page; 0 is the server's default, at most 1,000. */
+  pageSize?: number | undefined;
+  /** `nextPageToken` of the previous page; all other options must be unchanged. Ignored by the iterators. */
+  pageToken?: string | undefined;
 }
+
+/** The expiry of a session: at most one; none is the server's default, 60 days unless configured otherwise. */
+export interface ExpiryOptions {
+  /** Milliseconds from now. */
+  ttlMs?: number | undefined;
+  /** Time of expiry, not in the past. */
+  expireTime?: Date | undefined;
+  /** No expiry. */
+  neverExpires?: boolean | undefined;
+}
+
+/** What handles need of the client. */
+export interface Caller {
+  readonly address: string;
+  readonly app: string;
+  readonly userId: string;
+  /** Aborted when the client is closed. */
+  readonly closed: AbortSignal;
+  readonly logger: Logger | undefined;
+  raw<S extends DescService>(service: S): ServiceClient<S>;
+}
+
+/** Returns the complete reference of a session. */
+export function refOf({ app, userId }: Pick<Caller, "app" | "userId">, session: SessionLike): SessionRef {
+  return create(SessionRefSchema, typeof session === "string" ? { app, userId, sessionId: session } : session);
+}
+
+/** Returns the expiry; undefined for none. Throws TypeError for more than one. */
+export function expiryOf({ ttlMs, expireTime, neverExpires }: ExpiryOptions): MessageInitShape<typeof ExpirySchema> | undefined {
+  const given = [ttlMs !== undefined, expireTime !== undefined, neverExpires === true].filter(Boolean).length;
+  if (given > 1) throw new TypeError("set at most one of ttlMs, expireTime and neverExpires");
+  if (ttlMs !== undefined) return { kind: { case: "ttl", value: durationFromMs(ttlMs) } };
+  if (expireTime !== undefined) return { kind: { case: "expireTime", value: timestampFromDate(expireTime) } };
+  return neverExpires ? { kind: { case: "neverExpires", value: true } } : undefined;
+}
+
+/** Returns the JSON text of a value; text is kept. */
+export const jsonText = (value: Json) => (typeof value === "string" ? value : JSON.stringify(value));

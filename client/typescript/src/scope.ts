@@ -4,28 +4,31 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 
 import { AppScopeSchema, UserScopeSchema, type SearchEventsRequestSchema } from "./gen/threadkeep/v1/search_service_pb.js";
 
-/** Widens a request beyond the client's user or app, which otherwise replace empty fields. */
-export interface Reach {
-  /** Includes every user within the token's reach. Default: the client's user. */
-  allUsers?: boolean | undefined;
-  /** Includes every app. Default: the client's app, if it has one. An app of "" means sessions without an app. */
-  allApps?: boolean | undefined;
+/** Whose sessions a call covers: by default those of the client's user in the client's app. */
+export interface Scope {
+  /** User. Default: the client's. */
+  userId?: string | undefined;
+  /** App. Default: the client's, if it has one. "" means sessions without an app. */
+  app?: string | undefined;
+  /** Covers every user within the token's reach, unless `userId` is set. */
+  anyUser?: boolean | undefined;
+  /** Covers every app, unless `app` is set. */
+  anyApp?: boolean | undefined;
 }
 
 type Owner = Readonly<{ app: string; userId: string }>;
 type SearchScope = MessageInitShape<typeof SearchEventsRequestSchema>["scope"];
 
-/** Returns the request with the client's user and app in its empty fields, unless `reach` includes all. */
-export function narrowed<R extends { app?: string | undefined; userId?: string | undefined }>(own: Owner, request: R, reach: Reach): R {
-  const app = request.app ?? (reach.allApps ? undefined : own.app || undefined);
-  return { ...request, userId: request.userId || (reach.allUsers ? "" : own.userId), app };
+/** Returns app and user of a request: those of the scope, with the client's where they are empty, unless it covers any. */
+export function narrowed(own: Owner, scope: Scope): { app: string | undefined; userId: string } {
+  const app = scope.app ?? (scope.anyApp ? undefined : own.app || undefined);
+  return { app, userId: scope.userId || (scope.anyUser ? "" : own.userId) };
 }
 
-/** Returns the scope of a search. Throws TypeError for all users of all apps, which the server does not support. */
-export function searched(own: Owner, scope: SearchScope, reach: Reach): SearchScope {
-  if (scope?.case === "session" || scope?.case === "app") return scope;
-  const user = narrowed(own, scope?.value ?? {}, reach);
-  if (user.userId || !reach.allUsers) return { case: "user", value: create(UserScopeSchema, user) };
-  if (user.app === undefined) throw new TypeError("a search of all users requires one app; set app");
+/** Returns the scope of a search. Throws TypeError for any user of any app, which the server does not support. */
+export function searched(own: Owner, scope: Scope): SearchScope {
+  const user = narrowed(own, scope);
+  if (user.userId || !scope.anyUser) return { case: "user", value: create(UserScopeSchema, user) };
+  if (user.app === undefined) throw new TypeError("a search of any user requires one app; set app");
   return { case: "app", value: create(AppScopeSchema, { app: user.app }) };
 }

@@ -2,8 +2,9 @@
 
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 
-import { checkToken, placeOf } from "./address.js";
-import { Client, type ClientOptions } from "./client.js";
+import { Client } from "./client.js";
+import { checkToken, placeOf } from "./rpc/address.js";
+import type { ClientOptions } from "./rpc/settings.js";
 
 export * from "./index.js";
 
@@ -17,6 +18,8 @@ const HTTP_PORT = 7480;
 export interface ConnectOptions extends ClientOptions {
   /** Protocol. Default: "connect". */
   protocol?: "connect" | "grpc-web";
+  /** The fetch to call. Default: the platform's. */
+  fetch?: typeof fetch;
 }
 
 /**
@@ -29,15 +32,19 @@ export function connect(options: ConnectOptions = {}): Client {
   if (!url.protocol.startsWith("http")) throw new TypeError(`the address "${address}" is invalid: use "host:port" or an http or https URL`);
   checkToken(url.host, url.protocol === "https:", options.token, options.allowPlaintextToken);
   const create = protocol === "grpc-web" ? createGrpcWebTransport : createConnectTransport;
-  return new Client(create({ baseUrl: url.href.replace(/\/$/, ""), useBinaryFormat: true, fetch: abortable }), () => {}, { ...options, address });
+  const { fetch: given = fetch, interceptors = [] } = options;
+  const transport = create({ baseUrl: url.href.replace(/\/$/, ""), useBinaryFormat: true, fetch: abortable(given), interceptors });
+  return new Client(transport, () => {}, { ...options, address });
 }
 
 /**
- * A fetch whose response stays bound to the signal. Node 20 forgets the signal of a response after a garbage collection and
+ * Returns a fetch whose response stays bound to the signal. Node 20 forgets the signal of a response after a garbage collection and
  * then never ends it; a pipe does.
  */
-const abortable: typeof fetch = async (input, init) => {
-  const response = await fetch(input, init);
-  const { signal } = init ?? {};
-  return response.body && signal ? new Response(response.body.pipeThrough(new TransformStream(), { signal }), response) : response;
-};
+function abortable(inner: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const response = await inner(input, init);
+    const { signal } = init ?? {};
+    return response.body && signal ? new Response(response.body.pipeThrough(new TransformStream(), { signal }), response) : response;
+  };
+}

@@ -5,8 +5,9 @@ import { test } from "node:test";
 
 import { Code } from "@connectrpc/connect";
 
-import { placeOf } from "../src/address.js";
+import { placeOf } from "../src/rpc/address.js";
 import * as sdk from "../src/node.js";
+import * as pb from "../src/v1.js";
 import { connect as connectWeb } from "../src/web.js";
 import { serveHttp } from "./support.js";
 
@@ -41,7 +42,7 @@ async function firstByteTo(prefix: string): Promise<number> {
   process.env["THREADKEEP_ADDRESS"] = `${prefix}127.0.0.1:${(server.address() as AddressInfo).port}`;
   try {
     const client = sdk.connect();
-    const call = client.append("s", sdk.user("hi")).catch(() => {});
+    const call = client.session("s").append(sdk.user("hi")).catch(() => {});
     const byte = await first;
     client.close();
     await call;
@@ -90,7 +91,7 @@ test("an HTTP/1 port is reported in the error, and closing the client has no oth
   const client = sdk.connect({ address: `127.0.0.1:${(server.address() as AddressInfo).port}` });
   try {
     const message = /does not respond in gRPC .*use the server's gRPC port, by default 7443/;
-    await assert.rejects(client.append("s", sdk.user("hi")), { code: Code.Unavailable, message });
+    await assert.rejects(client.session("s").append(sdk.user("hi")), { code: Code.Unavailable, message });
     client.close(); // an unhandled error of its connection would fail this test
     await new Promise((resolve) => setTimeout(resolve, 50));
   } finally {
@@ -100,7 +101,7 @@ test("an HTTP/1 port is reported in the error, and closing the client has no oth
 });
 
 test("a browser's address with and without a scheme or a path reaches the server", async () => {
-  const http = await serveHttp((router) => router.service(sdk.SessionService, { listSessions: () => ({ sessions: [{ uid: "1" }] }) }));
+  const http = await serveHttp((router) => router.service(pb.SessionService, { listSessions: () => ({ sessions: [{ uid: "1" }] }) }));
   for (const address of [http.address, `http://${http.address}`, `http://${http.address}/`]) {
     const client = connectWeb({ address });
     for await (const { uid } of client.sessions()) assert.equal(uid, "1");

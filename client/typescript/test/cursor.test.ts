@@ -4,9 +4,10 @@ import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 
-import { Backoff } from "../src/backoff.js";
-import { Cursor, REMEMBERED } from "../src/cursor.js";
-import { ChangeSchema, ThreadkeepError, SessionChangeKind } from "../src/node.js";
+import { Backoff } from "../src/rpc/backoff.js";
+import { Cursor, REMEMBERED } from "../src/feed/cursor.js";
+import { SessionChangeKind, ThreadkeepError } from "../src/node.js";
+import { ChangeSchema } from "../src/v1.js";
 import { batch, idsOf } from "./support.js";
 
 const session = { app: "a", userId: "u", sessionId: "s" };

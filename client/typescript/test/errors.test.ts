@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { Code, ConnectError } from "@connectrpc/connect";
 
-import { typedError } from "../src/errors.js";
-import { isReason, ThreadkeepError } from "../src/node.js";
+import { typedError } from "../src/rpc/errors.js";
+import { isReason, Reason, ThreadkeepError } from "../src/node.js";
 import { badRequest, errorInfo, retryInfo, serverError } from "./support.js";
 
 const typed = (cause: unknown) => typedError(cause, "127.0.0.1:1", new AbortController().signal) as ThreadkeepError;
@@ -19,11 +19,28 @@ test("an error has reason, metadata, violations and retry delay", () => {
   const error = typed(serverError(Code.InvalidArgument, ...details));
   assert.ok(error instanceof ThreadkeepError && error instanceof Error && error.cause instanceof ConnectError);
   assert.equal(error.code, Code.InvalidArgument);
-  assert.equal(error.message, "as it says");
+  assert.equal(error.rawMessage, "as it says");
+  assert.equal(error.message, "INVALID_FIELD (InvalidArgument): as it says");
   assert.equal(error.reason, "INVALID_FIELD");
   assert.deepEqual(error.metadata, { field: "a", problem: "is long" });
   assert.deepEqual(error.violations, [{ field: "a", description: "is long" }, { field: "b", description: "is short" }]);
   assert.equal(error.retryAfterMs, 2500);
+});
+
+test("the message ends with the request id", () => {
+  const error = typed(serverError(Code.Internal, errorInfo("INTERNAL", { request_id: "r1" })));
+  assert.deepEqual([error.requestId, error.message], ["r1", "INTERNAL (Internal): as it says [request r1]"]);
+  assert.equal(typed(serverError(Code.NotFound)).requestId, "");
+});
+
+test("an error is transient if the server is unavailable or says when to retry", () => {
+  const errors = [serverError(Code.Unavailable), serverError(Code.ResourceExhausted, retryInfo(1n, 0)), serverError(Code.ResourceExhausted)];
+  assert.deepEqual(errors.map((error) => typed(error).isTransient), [true, true, false]);
+});
+
+test("Reason has the names of all reasons and no numbers", () => {
+  assert.equal(Reason.SESSION_NOT_FOUND, "SESSION_NOT_FOUND");
+  assert.ok(Object.entries(Reason).every(([name, value]) => name === value && /^[A-Z]/.test(name)));
 });
 
 test("isReason matches reasons by name and no other errors", () => {
@@ -53,7 +70,7 @@ test("metadata keys do not change the prototype", () => {
 test("a missing server is reported with address and remedy", () => {
   const error = typed(new ConnectError("connect ECONNREFUSED", Code.Unavailable));
   assert.match(error.message, /no server at 127\.0\.0\.1:1 \(connect ECONNREFUSED\); start one with .*make serve/);
-  assert.equal(typed(serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"))).message, "as it says");
+  assert.equal(typed(serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"))).rawMessage, "as it says");
 });
 
 test("an unreachable port 7443 in a browser suggests the HTTP port", () => {

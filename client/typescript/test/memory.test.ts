@@ -4,13 +4,14 @@ import { after, test } from "node:test";
 import { Code } from "@connectrpc/connect";
 
 import * as sdk from "../src/node.js";
+import * as pb from "../src/v1.js";
 import { errorInfo, serve, serverError } from "./support.js";
 
-const requested: { added: sdk.AddMemoriesRequest[]; others: any[] } = { added: [], others: [] };
+const requested: { added: pb.AddMemoriesRequest[]; others: any[] } = { added: [], others: [] };
 let errors: Error[] = [];
 
 const server = await serve((router) => {
-  router.service(sdk.MemoryService, {
+  router.service(pb.MemoryService, {
     addMemories(request) {
       requested.added.push(request);
       const error = errors.shift();
@@ -18,11 +19,11 @@ const server = await serve((router) => {
       return { memories: request.memories.map(({ id }) => ({ id })) };
     },
     addSessionToMemory: (request) => (requested.others.push(request), { added: 2 }),
-    searchMemory: (request) => (requested.others.push(request), { mode: sdk.SearchMode.RANKED }),
+    searchMemory: (request) => (requested.others.push(request), { mode: pb.SearchMode.RANKED }),
     listMemories: ({ pageToken, filter }) => (pageToken ? { entries: [{ id: filter!.authors[0]! }] } : { entries: [{ id: "1" }], nextPageToken: "more" }),
     deleteMemories: (request) => (requested.others.push(request), { deleted: 1n }),
   });
-  router.service(sdk.ToolService, { callTool: ({ session, name }) => ({ resultJson: JSON.stringify([session!.userId, name]) }) });
+  router.service(pb.ToolService, { callTool: ({ session, name }) => ({ resultJson: JSON.stringify([session!.userId, name]) }) });
 });
 const client = sdk.connect({ address: server.address, app: "shop", userId: "alice" });
 after(() => (client.close(), server.close()));
@@ -46,11 +47,11 @@ test("memories get ids in copies, the same in every attempt", async () => {
 test("a memory handle replaces the scope of requests", async () => {
   const memory = client.memory({ app: "other", userId: "bob" });
   await memory.addSession("s1", { includeTools: true });
-  await memory.search("tea", { mode: sdk.SearchMode.RANKED, topK: 3 });
+  await memory.search("tea", { mode: pb.SearchMode.RANKED, topK: 3 });
   for (const which of [{ ids: ["1"] }, { sessionId: "s1" }, { all: true }] as const) await memory.delete(which);
   const [ingest, search, ...deletes] = requested.others.splice(0);
   assert.deepEqual([ingest.session.app, ingest.session.userId, ingest.session.sessionId, ingest.includeTools], ["other", "bob", "s1", true]);
-  assert.deepEqual([search.scope.userId, search.query, search.mode, search.topK], ["bob", "tea", sdk.SearchMode.RANKED, 3]);
+  assert.deepEqual([search.scope.userId, search.query, search.mode, search.topK], ["bob", "tea", pb.SearchMode.RANKED, 3]);
   assert.deepEqual(deletes.map(({ scope, selection }) => [scope.userId, selection.case]), [["bob", "ids"], ["bob", "sessionId"], ["bob", "all"]]);
 });
 
@@ -61,6 +62,6 @@ test("memories are listed page by page", async () => {
 });
 
 test("tools are called like any RPC", async () => {
-  const answer = await client.service(sdk.ToolService).callTool({ session: client.ref("s1"), name: "load_memory" });
+  const answer = await client.raw(pb.ToolService).callTool({ session: client.session("s1").ref, name: "load_memory" });
   assert.equal(answer.resultJson, '["alice","load_memory"]');
 });

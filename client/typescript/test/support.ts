@@ -8,7 +8,7 @@ import { createServer as createPlain } from "node:http";
 import { createServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 
-import { ChangeSchema, SessionEventSchema, type Change } from "../src/node.js";
+import { ChangeSchema, SessionEventSchema, type Change } from "../src/v1.js";
 
 export interface FakeServer {
   address: string;

@@ -8,11 +8,12 @@ import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 
 import * as sdk from "../src/node.js";
+import * as pb from "../src/v1.js";
 import { connect as connectWeb } from "../src/web.js";
-import { follow } from "../src/watch.js";
+import { follow } from "../src/feed/watch.js";
 import { batch, errorInfo, idsOf, serve, serveHttp, serverError } from "./support.js";
 
-type Request = sdk.WatchSessionRequest | sdk.WatchAllRequest;
+type Request = pb.WatchSessionRequest | pb.WatchAllRequest;
 type Script = (request: Request, signal: AbortSignal) => AsyncGenerator<sdk.Change[]>;
 
 let scripts: Script[] = [];
@@ -30,7 +31,7 @@ async function* answer(request: Request, { signal }: { signal: AbortSignal }) {
   }
 }
 
-const server = await serve((router) => router.service(sdk.SubscriptionService, { watchSession: answer, watchAll: answer }));
+const server = await serve((router) => router.service(pb.SubscriptionService, { watchSession: answer, watchAll: answer }));
 const client = sdk.connect({ address: server.address, app: "a", userId: "u" });
 after(async () => {
   client.close();
@@ -41,7 +42,7 @@ beforeEach(() => {
   requests.length = 0;
 });
 
-const started = create(sdk.ChangeSchema, { kind: { case: "checkpoint", value: { kind: sdk.CheckpointKind.STARTED } }, resumeToken: "t0" });
+const started = create(pb.ChangeSchema, { kind: { case: "checkpoint", value: { kind: sdk.CheckpointKind.STARTED } }, resumeToken: "t0" });
 const forever = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
 
 /** Waits for this many requests before acting; late requests would consume the script of the next test. */
@@ -80,7 +81,7 @@ test("a watch resumes after a broken stream, an ended stream, and a shutdown", a
       await forever(signal);
     },
   ];
-  for await (const change of client.watch("s", { afterSeq: 0n })) {
+  for await (const change of client.session("s").watch({ from: { afterSeq: 0n } })) {
     got.push(idsOf(change));
     if (got.length === 3) break;
   }
@@ -102,7 +103,7 @@ test("checkpoints are delivered on request, and their tokens are always used", a
         await forever(signal);
       },
     ];
-    const watch = client.watch("s", { checkpoints });
+    const watch = client.session("s").watch({ checkpoints });
     assert.equal((await watch.next()).value!.kind.case, checkpoints ? "checkpoint" : "batch");
     await watch.return();
     await settled();
@@ -115,7 +116,7 @@ test("other errors end a watch", async () => {
       throw serverError(Code.OutOfRange, errorInfo("RESUME_POSITION_EXPIRED", { oldest_seq: "7" }));
     },
   ];
-  await assert.rejects(client.watch("s", { resumeToken: "old" }).next(), (error) => sdk.isReason(error, "RESUME_POSITION_EXPIRED") && error.metadata["oldest_seq"] === "7");
+  await assert.rejects(client.session("s").watch({ from: { resumeToken: "old" } }).next(), (error) => sdk.isReason(error, "RESUME_POSITION_EXPIRED") && error.metadata["oldest_seq"] === "7");
   assert.equal(requests.length, 1);
 });
 
@@ -127,7 +128,7 @@ test("consecutive retries are counted, and any frame resets the count", async ()
     yield [started];
   };
   scripts = [fails, lives, fails, fails];
-  await assert.rejects(client.watch("s", { maxRetries: 1 }).next(), { code: Code.Unavailable });
+  await assert.rejects(client.session("s").watch({ maxRetries: 1 }).next(), { code: Code.Unavailable });
   assert.equal(requests.length, 3, "one failure, a life, whose end is the first of a new row, and one more");
 });
 
@@ -138,11 +139,11 @@ test("an aborted signal ends a watch with Canceled, and leaving the loop ends th
   };
   scripts = [quiet, quiet];
   const stop = new AbortController();
-  const aborted = client.watch("s", { signal: stop.signal }).next();
+  const aborted = client.session("s").watch({}, { signal: stop.signal }).next();
   await arrived(1, () => stop.abort());
   await assert.rejects(aborted, { code: Code.Canceled });
   await settled();
-  const left = client.watch("s", { checkpoints: true });
+  const left = client.session("s").watch({ checkpoints: true });
   await left.next();
   await left.return();
   await settled();
@@ -158,7 +159,7 @@ test("ended watches keep no listeners", async () => {
       yield [started];
       await forever(signal);
     }];
-    for await (const _ of client.watch("s", { checkpoints: true, signal: stop.signal })) break;
+    for await (const _ of client.session("s").watch({ checkpoints: true }, { signal: stop.signal })) break;
   }
   await settled();
   process.off("warning", warned);
@@ -172,7 +173,7 @@ test("a watch over fetch ends on both sides when it is aborted", async () => {
   let ended = () => {};
   const end = new Promise<void>((resolve) => (ended = resolve));
   const http = await serveHttp((router) =>
-    router.service(sdk.SubscriptionService, {
+    router.service(pb.SubscriptionService, {
       async *watchSession(_, { signal }) {
         signal.addEventListener("abort", ended);
         yield { changes: [started] };
@@ -182,7 +183,7 @@ test("a watch over fetch ends on both sides when it is aborted", async () => {
   );
   const web = connectWeb({ address: http.address, userId: "u" });
   const stop = new AbortController();
-  const watch = web.watch("s", { checkpoints: true, signal: stop.signal });
+  const watch = web.session("s").watch({ checkpoints: true }, { signal: stop.signal });
   await watch.next();
   collectGarbage();
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -201,9 +202,9 @@ test("closing the client ends a watch, also in a pause", async () => {
       throw serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"), { type: "google.rpc.RetryInfo", value: Uint8Array.of(10, 2, 8, 30) });
     },
   ];
-  const next = own.watch("s").next();
+  const next = own.session("s").watch().next();
   await arrived(1, () => own.close());
-  await assert.rejects(next, { message: "the client is closed" });
+  await assert.rejects(next, { message: "Canceled: the client is closed" });
 });
 
 test("a slow reader blocks the server instead of filling memory", async () => {
@@ -215,7 +216,7 @@ test("a slow reader blocks the server instead of filling memory", async () => {
       for (; sent < 1000 && !signal.aborted; sent++) yield [filler];
     },
   ];
-  const watch = client.watch("s");
+  const watch = client.session("s").watch();
   await watch.next();
   await new Promise((resolve) => setTimeout(resolve, 500));
   assert.ok(sent < 200, `${sent} of 1000 messages of 100 kB were sent to a reader of one`);
@@ -230,7 +231,7 @@ test("a silent stream is reopened, a slow reader is not", async () => {
     yield { changes: [batch("s", opened, [`e${opened}`])] };
     await new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
   }
-  const watch = follow(open, { maxRetries: 1 }, { address: "x", closed: new AbortController().signal }, 100);
+  const watch = follow(open, { maxRetries: 1 }, {}, { address: "x", closed: new AbortController().signal, logger: undefined }, 100);
   await watch.next();
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(opened, 1, "the reader was busy");
@@ -240,19 +241,20 @@ test("a silent stream is reopened, a slow reader is not", async () => {
 });
 
 test("a watch starts now by default, or at its token", async () => {
-  const start = async (options: sdk.WatchOptions, whose: Parameters<sdk.Client["watch"]>[0] = "s") => {
+  const start = async (watch: AsyncGenerator) => {
     scripts = [
       async function* () {
         yield [batch("s", 1, ["e1"])];
       },
     ];
-    await client.watch(whose, options).next();
+    await watch.next();
     return requests.pop()!.start;
   };
-  assert.deepEqual(await start({}), { case: "liveOnly", value: true });
-  assert.deepEqual(await start({ fromBeginning: true }), { case: "afterSeq", value: 0n });
-  assert.deepEqual(await start({ afterSeq: 7n }), { case: "afterSeq", value: 7n });
-  assert.deepEqual(await start({ resumeToken: "t", fromBeginning: true }), { case: "resumeToken", value: "t" });
-  assert.deepEqual(await start({}, { scope: {} }), { case: "liveOnly", value: true });
-  assert.deepEqual(await start({ fromBeginning: true }, { scope: {} }), { case: "fromBeginning", value: true });
+  const session = client.session("s");
+  assert.deepEqual(await start(session.watch()), { case: "liveOnly", value: true });
+  assert.deepEqual(await start(session.watch({ from: "beginning" })), { case: "afterSeq", value: 0n });
+  assert.deepEqual(await start(session.watch({ from: { afterSeq: 7 } })), { case: "afterSeq", value: 7n });
+  assert.deepEqual(await start(session.watch({ from: { resumeToken: "t" } })), { case: "resumeToken", value: "t" });
+  assert.deepEqual(await start(client.watchAll()), { case: "liveOnly", value: true });
+  assert.deepEqual(await start(client.watchAll({ from: "beginning" })), { case: "fromBeginning", value: true });
 });

@@ -5,14 +5,15 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 
 import * as sdk from "../src/node.js";
+import * as pb from "../src/v1.js";
 import { errorInfo, serve, serverError } from "./support.js";
 
-let plans: MessageInitShape<typeof sdk.CompactionPlanSchema>[] = [];
+let plans: MessageInitShape<typeof pb.CompactionPlanSchema>[] = [];
 let races = 0;
-const applied: sdk.ApplyCompactionRequest[] = [];
+const applied: pb.ApplyCompactionRequest[] = [];
 
 const server = await serve((router) =>
-  router.service(sdk.CompactionService, {
+  router.service(pb.CompactionService, {
     planCompaction: () => ({ plan: plans.length > 1 ? plans.shift() : plans[0], windowVersion: 4n }),
     applyCompaction(request) {
       applied.push(request);
@@ -32,7 +33,7 @@ beforeEach(() => {
 });
 
 /** Returns a plan of a recursive summary: the user's shadow prompt and the empty assistant event. */
-const summary = (digest: string): MessageInitShape<typeof sdk.CompactionPlanSchema> => ({
+const summary = (digest: string): MessageInitShape<typeof pb.CompactionPlanSchema> => ({
   archiveEventIds: ["e1", "e2"],
   inserts: [{ beforeEventId: "e3", events: [sdk.user("What came before?"), sdk.assistant("")] }],
   summaryPrompt: { prompt: "Summarize", digest },
@@ -43,13 +44,13 @@ const summary = (digest: string): MessageInitShape<typeof sdk.CompactionPlanSche
 test("compactWith summarizes once, fills the empty event of the plan, and applies it", async () => {
   plans = [summary("d1")];
   const prompts: string[] = [];
-  const response = await client.compactWith("s", (prompt) => (prompts.push(prompt.prompt), "In short."), { actor: "me" });
+  const response = await client.session("s").compactWith((prompt) => (prompts.push(prompt.prompt), "In short."), { actor: "me" });
   assert.equal(response!.applied, true);
   assert.deepEqual(prompts, ["Summarize"]);
   const [request] = applied;
   assert.deepEqual(request!.inserts[0]!.events.map(sdk.textOf), ["What came before?", "In short."]);
   assert.equal(request!.inserts[0]!.beforeEventId, "e3");
-  assert.deepEqual((request!.archive.value as sdk.EventIds).ids, ["e1", "e2"]);
+  assert.deepEqual((request!.archive.value as pb.EventIds).ids, ["e1", "e2"]);
   assert.deepEqual([request!.expectedWindowVersion, request!.branch, request!.strategy, request!.actor], [4n, "b", "recursive_summary", "me"]);
   assert.match(request!.compactionId, /^[0-9a-f-]{36}$/);
 });
@@ -58,7 +59,7 @@ test("a lost race is planned again without summarizing twice", async () => {
   plans = [summary("d1"), summary("d1"), summary("d2")];
   races = 2;
   let answers = 0;
-  await client.compactWith("s", async () => `answer ${++answers}`);
+  await client.session("s").compactWith(async () => `answer ${++answers}`);
   assert.deepEqual(applied.map((request) => sdk.textOf(request.inserts[0]!.events[1]!)), ["answer 1", "answer 1", "answer 2"]);
   assert.equal(new Set(applied.map((request) => request.compactionId)).size, 3);
 });
@@ -66,28 +67,28 @@ test("a lost race is planned again without summarizing twice", async () => {
 test("five lost races are an error", async () => {
   plans = [summary("d1")];
   races = 9;
-  await assert.rejects(client.compactWith("s", () => "text"), (error) => sdk.isReason(error, "VERSION_MISMATCH"));
+  await assert.rejects(client.session("s").compactWith(() => "text"), (error) => sdk.isReason(error, "VERSION_MISMATCH"));
   assert.equal(applied.length, 5);
 });
 
 test("nothing to compact returns undefined without a summary", async () => {
   plans = [{}];
-  assert.equal(await client.compactWith("s", () => assert.fail("called")), undefined);
+  assert.equal(await client.session("s").compactWith(() => assert.fail("called")), undefined);
   plans = [{ archiveEventIds: ["e1"] }];
-  assert.equal((await client.compactWith("s", () => assert.fail("called")))!.applied, true, "a plan without a prompt is applied");
+  assert.equal((await client.session("s").compactWith(() => assert.fail("called")))!.applied, true, "a plan without a prompt is applied");
 });
 
 test("a blank summary and a failing model leave the session unchanged", async () => {
   plans = [summary("d1")];
-  await assert.rejects(client.compactWith("s", () => "  "), /the summary is blank/);
-  await assert.rejects(client.compactWith("s", () => Promise.reject(new Error("no model"))), /no model/);
+  await assert.rejects(client.session("s").compactWith(() => "  "), /the summary is blank/);
+  await assert.rejects(client.session("s").compactWith(() => Promise.reject(new Error("no model"))), /no model/);
   assert.equal(applied.length, 0);
 });
 
-const seen = create(sdk.GetContextResponseSchema, { firstSeq: 3n, sessionLastSeq: 9n, compactableThroughSeq: 6n, windowVersion: 4n });
+const seen = create(pb.GetContextResponseSchema, { firstSeq: 3n, sessionLastSeq: 9n, compactableThroughSeq: 6n, windowVersion: 4n });
 
 test("a summary of a context replaces exactly its events", async () => {
-  assert.equal((await client.compactContext("s", seen, "In short.", { actor: "me" })).applied, true);
+  assert.equal((await client.session("s").compactContext(seen, "In short.", { actor: "me" })).applied, true);
   const [request] = applied;
   assert.deepEqual([request!.fromSeq, request!.archive, request!.expectedWindowVersion], [3n, { case: "throughSeq", value: 6n }, 4n]);
   assert.deepEqual([request!.session!.sessionId, request!.session!.userId, request!.actor], ["s", "u", "me"]);
@@ -99,8 +100,8 @@ test("a summary of a context replaces exactly its events", async () => {
 });
 
 test("events in place of a summary keep their content and are synthetic, and an empty list only archives", async () => {
-  await client.compactContext("s", seen, [sdk.user("Who?", { compactionSource: "mine", eventId: "e" }), sdk.assistant("Ada.")], { compactionId: "c1" });
-  await client.compactContext("s", seen, []);
+  await client.session("s").compactContext(seen, [sdk.user("Who?", { compactionSource: "mine", eventId: "e" }), sdk.assistant("Ada.")], { compactionId: "c1" });
+  await client.session("s").compactContext(seen, []);
   const [named, bare] = applied;
   assert.deepEqual(named!.inserts[0]!.events.map((event) => [event.eventId, event.synthetic, event.compactionSource]), [["e", true, "mine"], ["", true, "summary"]]);
   assert.deepEqual([named!.compactionId, bare!.inserts], ["c1", []]);
@@ -108,7 +109,7 @@ test("events in place of a summary keep their content and are synthetic, and an 
 
 test("a context without replaceable events and a blank summary are rejected", async () => {
   const nothing = { ...seen, compactableThroughSeq: 0n };
-  await assert.rejects(client.compactContext("s", nothing, "In short."), { name: "ThreadkeepError", reason: "NOTHING_TO_COMPACT", message: /no event of this context may be archived/ });
-  await assert.rejects(client.compactContext("s", seen, " \n"), /the summary is blank/);
+  await assert.rejects(client.session("s").compactContext(nothing, "In short."), { name: "ThreadkeepError", reason: "NOTHING_TO_COMPACT", message: /no event of this context may be archived/ });
+  await assert.rejects(client.session("s").compactContext(seen, " \n"), /the summary is blank/);
   assert.equal(applied.length, 0);
 });

@@ -1,7 +1,7 @@
 // Lists a session and watches it live. The form specifies the session, or the address of the page:
 // ?address=http://127.0.0.1:7480&app=shop&user=alice&session=s1
 
-import { CheckpointKind, connect, ThreadkeepError, Role, type Change, type Client, type Part, type SessionEvent } from "@threadkeep/client";
+import { CheckpointKind, connect, Role, ThreadkeepError, type Change, type Client, type Part, type SessionEvent } from "@threadkeep/client";
 
 const form = document.querySelector<HTMLFormElement>("#choice")!;
 const list = document.querySelector<HTMLOListElement>("#events")!;
@@ -63,12 +63,13 @@ function apply({ kind }: Change): void {
 }
 
 /** Subscribes before listing, so that no event is missed in between. */
-async function follow(client: Client, session: string): Promise<void> {
+async function follow(client: Client, id: string): Promise<void> {
+  const session = client.session(id);
   let isListed = false;
-  for await (const change of client.watch(session, { checkpoints: true })) {
+  for await (const change of session.watch({ checkpoints: true })) {
     if (client !== current) return;
     if (!isListed) {
-      for await (const event of client.events(session)) show(event);
+      for await (const event of session.events()) show(event);
       isListed = true;
     }
     apply(change);

@@ -3,6 +3,9 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { ConnectError } from "@connectrpc/connect";
 
+/** The domain of the server's reasons. Reasons of other domains, such as a proxy's, are ignored. */
+const DOMAIN = "threadkeep.dev";
+
 /** An invalid field of a request. */
 export interface FieldViolation {
   /** Path in the request, for example `events[3].message`. */
@@ -25,7 +28,7 @@ export function readDetails(details: ConnectError["details"]) {
     const { type, value } = detail;
     try {
       const message = fieldsOf(value);
-      if (type === "google.rpc.ErrorInfo" && text(message, 2) === "threadkeep.dev") {
+      if (type === "google.rpc.ErrorInfo" && text(message, 2) === DOMAIN) {
         reason = text(message, 1);
         metadata = Object.fromEntries(inside(message, 3).map((entry) => [text(entry, 1), text(entry, 2)]));
       } else if (type === "google.rpc.BadRequest") {

@@ -5,32 +5,36 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobu
 import { Code, type Transport } from "@connectrpc/connect";
 
 import { ThreadkeepError, typedError } from "./errors.js";
+import { retriesOf, type Logger, type Retries, type Token } from "./settings.js";
 import { link, sleep } from "./signals.js";
 
 /** Milliseconds, more than a day. Longer timeouts mean no limit, because timers and gRPC's header cannot express them. */
 const LONGEST_TIMEOUT = 99_999_999;
-const ATTEMPTS = 5;
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 2000;
 
 export interface TransportSettings {
   /** Address of the server, for error messages. */
   address: string;
   /** Token, sent as "authorization: Bearer"; empty for none. */
-  token: string;
+  token: Token;
   /** Timeout of a unary call in milliseconds, retries included; 0 for no limit. */
   timeoutMs: number;
+  /** Retries of calls that are safe to repeat. */
+  retries: Retries;
+  /** Receives retries. */
+  logger: Logger | undefined;
   /** Ends active calls and rejects later ones when aborted. */
   closed: AbortSignal;
 }
 
 /** Returns a Transport that adds authorization, timeouts and safe retries to calls, which fail with ThreadkeepError. */
 export function reliable(inner: Transport, settings: TransportSettings): Transport {
-  const { address, token, closed } = settings;
+  const { address, token, closed, retries, logger } = settings;
 
-  const authorized = (header: HeadersInit | undefined) => {
+  const authorized = async (header: HeadersInit | undefined) => {
     const headers = new Headers(header);
-    if (token && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+    if (headers.has("authorization")) return headers;
+    const value = typeof token === "function" ? await token() : token;
+    if (value) headers.set("authorization", `Bearer ${value}`);
     return headers;
   };
 
@@ -40,13 +44,14 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
       const call = link(signal, closed);
       try {
         for (let attempt = 1; ; attempt++) {
+          const headers = await authorized(header);
           try {
-            const left = whole(end - performance.now());
-            return await inner.unary(method, call.signal, left, authorized(header), input, contextValues);
+            return await inner.unary(method, call.signal, whole(end - performance.now()), headers, input, contextValues);
           } catch (cause) {
             const error = typedError(cause, address, call.signal);
-            const pause = retryPause(method, attempt, error);
+            const pause = retryPause(method, attempt, error, retries);
             if (pause === undefined || performance.now() + pause >= end) throw error;
+            logger?.warn(`threadkeep: ${method.name} is retried in ${Math.round(pause)} ms, attempt ${attempt} failed: ${error}`);
             await sleep(pause, call.signal);
           }
         }
@@ -62,7 +67,8 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
         call.release();
         throw typedError(cause, address, call.signal);
       };
-      const response = await inner.stream(method, call.signal, limit, authorized(header), input, contextValues).catch(failed);
+      const headers = await authorized(header).catch(failed);
+      const response = await inner.stream(method, call.signal, limit, headers, input, contextValues).catch(failed);
       const messages = response.message[Symbol.asyncIterator]();
       const next = () =>
         messages.next().then((result) => {
@@ -75,10 +81,16 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
 }
 
 /** Returns the milliseconds before a retry; undefined if the call must not be retried. */
-export function retryPause(method: DescMethod, attempt: number, error: unknown, random: () => number = Math.random): number | undefined {
+export function retryPause(
+  method: DescMethod,
+  attempt: number,
+  error: unknown,
+  { attempts, firstPause, longestPause }: Retries = retriesOf(undefined),
+  random: () => number = Math.random,
+): number | undefined {
   if (method.idempotency !== Idempotency.NO_SIDE_EFFECTS && method.idempotency !== Idempotency.IDEMPOTENT) return undefined;
-  if (!(error instanceof ThreadkeepError) || error.code !== Code.Unavailable || attempt >= ATTEMPTS) return undefined;
-  const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1)) * (0.8 + 0.4 * random());
+  if (!(error instanceof ThreadkeepError) || error.code !== Code.Unavailable || attempt >= attempts) return undefined;
+  const pause = Math.min(longestPause, firstPause * 2 ** (attempt - 1)) * (0.8 + 0.4 * random());
   return Math.max(pause, error.retryAfterMs ?? 0);
 }
 

@@ -1,5 +1,7 @@
 // Parses server addresses and prevents tokens from being sent unencrypted.
 
+import type { Token } from "./settings.js";
+
 /** A server address without its scheme. */
 export interface Place {
   /** Host and port, "host:port". */
@@ -22,7 +24,7 @@ export function placeOf(address: string, defaultPort: number): Place {
 }
 
 /** Throws TypeError if the token would cross a network unencrypted and that is not allowed. */
-export function checkToken(authority: string, encrypted: boolean, token: string | undefined, allowed: boolean | undefined): void {
+export function checkToken(authority: string, encrypted: boolean, token: Token | undefined, allowed: boolean | undefined): void {
   if (!token || encrypted || allowed || LOOPBACK.test(authority)) return;
   const how = `use the address "https://${authority}" for TLS, or allowPlaintextToken: true on a network that you trust`;
   throw new TypeError(`the token would go to ${authority} unencrypted; ${how}`);

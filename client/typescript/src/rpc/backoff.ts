@@ -1,5 +1,3 @@
-import { Code } from "@connectrpc/connect";
-
 import { ThreadkeepError } from "./errors.js";
 
 /** Milliseconds: the upper bound of the first pause, which doubles with each consecutive failure, and its maximum. */
@@ -30,7 +28,7 @@ export class Backoff {
    */
   pause(error: unknown): number {
     if (!(error instanceof ThreadkeepError)) throw error;
-    if (error.code !== Code.Unavailable && error.retryAfterMs === undefined) throw error;
+    if (!error.isTransient) throw error;
     if (this.#failures >= this.maxRetries) throw error;
     const longest = Math.min(LONGEST, FIRST * 2 ** Math.min(this.#failures, 10));
     this.#failures += 1;

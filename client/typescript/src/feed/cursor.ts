@@ -1,4 +1,4 @@
-import { type Change, SessionChangeKind } from "./gen/threadkeep/v1/subscription_pb.js";
+import { type Change, SessionChangeKind } from "../gen/threadkeep/v1/subscription_pb.js";
 
 /** Number of sessions whose last version is remembered. */
 export const REMEMBERED = 4096;

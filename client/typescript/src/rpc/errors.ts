@@ -1,14 +1,19 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
 import { readDetails, type FieldViolation } from "./details.js";
-import type { ErrorReason } from "./gen/threadkeep/v1/error_reason_pb.js";
+import { ErrorReason } from "../gen/threadkeep/v1/error_reason_pb.js";
 
 /** The name of a value of ErrorReason, for example "SESSION_NOT_FOUND". */
 export type ReasonName = keyof typeof ErrorReason;
 
+/** The names of the reasons: `isReason(error, Reason.SESSION_NOT_FOUND)`. See ErrorReason for what to do about each. */
+export const Reason = /* @__PURE__ */ Object.fromEntries(
+  Object.keys(ErrorReason).flatMap((name) => (/^\d/.test(name) ? [] : [[name, name]])),
+) as { readonly [Name in ReasonName]: Name };
+
 /**
- * The error of a failed call. Handle it by its `reason`; see `isReason`. Only errors of code Unavailable and errors with
- * `retryAfterMs` are worth an unchanged retry.
+ * The error of a failed call. Handle it by its `reason`; see `isReason`. The `message` begins with reason and code, and ends
+ * with the request id, if there is one.
  */
 export class ThreadkeepError extends Error {
   override readonly name = "ThreadkeepError";
@@ -24,19 +29,36 @@ export class ThreadkeepError extends Error {
   /** Milliseconds after which to retry; undefined if the server specifies none. */
   readonly retryAfterMs: number | undefined;
 
-  /** `cause`: Connect's error, or the reason of an aborted signal. */
-  constructor(message: string, readonly code: Code, details: Partial<ReturnType<typeof readDetails>> = {}, cause?: unknown) {
-    super(message, { cause });
+  /** `rawMessage`: the text alone. `cause`: Connect's error, or the reason of an aborted signal. */
+  constructor(readonly rawMessage: string, readonly code: Code, details: Partial<ReturnType<typeof readDetails>> = {}, cause?: unknown) {
+    const named = details.reason ? `${details.reason} (${Code[code]})` : Code[code];
+    const id = details.metadata?.["request_id"];
+    super(`${named}: ${rawMessage}${id ? ` [request ${id}]` : ""}`, { cause });
     this.reason = details.reason ?? "";
     this.metadata = details.metadata ?? {};
     this.violations = details.violations ?? [];
     this.retryAfterMs = details.retryAfterMs;
+  }
+
+  /** Id under which the server logged the failure; empty if it sent none. */
+  get requestId(): string {
+    return this.metadata["request_id"] ?? "";
+  }
+
+  /** Whether the same call may succeed later: the server is unavailable, or specifies a retry delay. */
+  get isTransient(): boolean {
+    return this.code === Code.Unavailable || this.retryAfterMs !== undefined;
   }
 }
 
 /** Returns whether the error has one of these reasons: `isReason(error, "SESSION_NOT_FOUND")`. */
 export function isReason(error: unknown, ...reasons: ReasonName[]): error is ThreadkeepError {
   return error instanceof ThreadkeepError && (reasons as string[]).includes(error.reason);
+}
+
+/** Returns whether the call was ended by its `signal` or by `close()`. */
+export function isCanceled(error: unknown): error is ThreadkeepError {
+  return error instanceof ThreadkeepError && error.code === Code.Canceled;
 }
 
 /** Reasons of codes that map to exactly one reason, whether the code comes from the server, a proxy or the client's clock. */

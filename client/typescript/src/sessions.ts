@@ -1,0 +1,118 @@
+// Sessions as a whole: creation, updates, lists and erasures.
+
+import type { CallOptions } from "@connectrpc/connect";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+
+import type { ErasureReceipt } from "./gen/threadkeep/v1/erasure_pb.js";
+import type { Session, SessionRef } from "./gen/threadkeep/v1/session_pb.js";
+import {
+  SessionService,
+  type CreateSessionResponse,
+  type DeleteExpiredSessionsResponse,
+  type ListSessionsResponse,
+} from "./gen/threadkeep/v1/session_service_pb.js";
+import { expiryOf, jsonText, type Caller, type ExpiryOptions, type Int, type Json, type PageOptions } from "./requests.js";
+import { narrowed, type Scope } from "./scope.js";
+
+/** Properties of a new session. */
+export interface SessionProperties extends ExpiryOptions {
+  /** Metadata: a JSON object, or its text, which is stored verbatim. At most 256 KiB. */
+  metadata?: Json | undefined;
+  /** Labels to filter by. At most 64. */
+  labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Options of `create`. */
+export interface CreateOptions extends SessionProperties {
+  /** Returns an existing session unchanged instead of failing. */
+  returnExisting?: boolean | undefined;
+  /** Default size of contexts in bytes; 0 is the server's. */
+  contextBytes?: Int | undefined;
+  /** Start of an imported conversation. Default: now. */
+  createTime?: Date | undefined;
+}
+
+/** Changes of `update`. What is left out stays. */
+export interface SessionChanges extends ExpiryOptions {
+  /** New metadata, which replaces the old; "" removes it. */
+  metadata?: Json | undefined;
+  /** Merge patch of the metadata (RFC 7396): its members replace those of the metadata, null removes one. */
+  metadataPatch?: Json | undefined;
+  /** New labels, which replace all of the old ones. */
+  labels?: Readonly<Record<string, string>> | undefined;
+  /** Labels to add or replace; the others stay. */
+  setLabels?: Readonly<Record<string, string>> | undefined;
+  /** Keys of labels to remove, before `setLabels`. */
+  removeLabels?: readonly string[] | undefined;
+  /** New default size of contexts in bytes. */
+  contextBytes?: Int | undefined;
+  /** `etag` of the session that was read; VERSION_MISMATCH if another update came between. */
+  etag?: string | undefined;
+}
+
+/** Which sessions to list. */
+export interface SessionsQuery extends Scope, PageOptions {
+  /** Labels that the sessions must all have. */
+  labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Options of an erasure. */
+export interface ErasureOptions {
+  /** Id of the request: a repetition continues after a failure, and returns the same receipt for 30 days. */
+  requestId?: string | undefined;
+  /** Called with the receipt so far, after each call. */
+  progress?: ((receipt: ErasureReceipt) => void) | undefined;
+}
+
+const service = (caller: Caller) => caller.raw(SessionService);
+const metadataOf = (metadata: Json | undefined) => (metadata === undefined ? undefined : jsonText(metadata));
+
+/** Returns the fields of CreateIfMissing, and of CreateSession with them. */
+export function propertiesOf({ metadata, labels, ...expiry }: SessionProperties) {
+  return { expiry: expiryOf(expiry), metadataJson: metadataOf(metadata), labels: { ...labels } };
+}
+
+export function createSession(caller: Caller, session: SessionRef, given: CreateOptions, call?: CallOptions): Promise<CreateSessionResponse> {
+  const { returnExisting, contextBytes = 0, createTime } = given;
+  const request = { ...propertiesOf(given), returnExisting, contextBytes: BigInt(contextBytes) };
+  return service(caller).createSession({ session, ...request, createTime: createTime && timestampFromDate(createTime) }, call);
+}
+
+export async function getSession(caller: Caller, session: SessionRef, call?: CallOptions): Promise<Session> {
+  return (await service(caller).getSession({ session }, call)).session!;
+}
+
+export async function updateSession(caller: Caller, session: SessionRef, given: SessionChanges, call?: CallOptions): Promise<Session> {
+  const { metadata, metadataPatch, labels, setLabels, removeLabels = [], contextBytes, etag } = given;
+  const expiry = expiryOf(given);
+  const named = { expiry, metadata_json: metadata, labels, context_bytes: contextBytes };
+  const paths = Object.entries(named).flatMap(([path, value]) => (value === undefined ? [] : [path]));
+  const request = {
+    ...(paths.length > 0 && { updateMask: { paths } }),
+    ...{ session, expiry, metadataJson: metadataOf(metadata), labels: { ...labels }, contextBytes: BigInt(contextBytes ?? 0) },
+    ...{ metadataPatchJson: metadataOf(metadataPatch), setLabels: { ...setLabels }, removeLabels: [...removeLabels], etag },
+  };
+  return (await service(caller).updateSession(request, call)).session!;
+}
+
+export function listSessions(caller: Caller, query: SessionsQuery, call?: CallOptions): Promise<ListSessionsResponse> {
+  const { labels, pageSize, pageToken } = query;
+  return service(caller).listSessions({ ...narrowed(caller, query), labels: { ...labels }, pageSize, pageToken }, call);
+}
+
+export function deleteExpired(caller: Caller, given: Scope & { before?: Date | undefined }, call?: CallOptions): Promise<DeleteExpiredSessionsResponse> {
+  const before = given.before && timestampFromDate(given.before);
+  return service(caller).deleteExpiredSessions({ ...narrowed(caller, given), before }, call);
+}
+
+/** Repeats an erasure until nothing is left. Returns the receipt of the last call. */
+export async function erased(
+  erase: () => Promise<{ receipt?: ErasureReceipt | undefined; more: boolean }>,
+  progress: ErasureOptions["progress"],
+): Promise<ErasureReceipt> {
+  for (;;) {
+    const { receipt, more } = await erase();
+    progress?.(receipt!);
+    if (!more) return receipt!;
+  }
+}
