@@ -18,7 +18,7 @@ import { SubscriptionService } from "./gen/threadkeep/v1/subscription_service_pb
 import { ToolService, type ToolDefinition } from "./gen/threadkeep/v1/tool_service_pb.js";
 import { UserMemory } from "./memory.js";
 import { paged } from "./pages.js";
-import { PolicyHandle } from "./policies.js";
+import { PolicyHandle } from "./compaction/policies.js";
 import { refOf, type Caller, type PageOptions, type SessionLike } from "./requests.js";
 import { ThreadkeepError } from "./rpc/errors.js";
 import { retriesOf, type ClientOptions, type Logger } from "./rpc/settings.js";

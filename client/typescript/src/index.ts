@@ -3,7 +3,7 @@
 export { Code, type CallOptions, type Interceptor } from "@connectrpc/connect";
 
 export { Client } from "./client.js";
-export type * from "./compaction.js";
+export type * from "./compaction/compaction.js";
 export * from "./consumer.js";
 export { withIds, type Appended, type AppendOptions, type EventsQuery, type Expect, type LastEvent, type LogVersion } from "./events.js";
 export type { AppendStreamOptions, Batch, BatchResult } from "./feed/appendStream.js";
@@ -13,7 +13,7 @@ export * from "./filters.js";
 export * from "./memory.js";
 export * from "./messages.js";
 export type { BranchName, FieldName, GroupingName, MatchName, ModeName, RoleName, ViewName } from "./names.js";
-export { PolicyHandle } from "./policies.js";
+export { PolicyHandle } from "./compaction/policies.js";
 export { MemoryProvider, type SpecLike } from "./provider.js";
 export type { ExpiryOptions, Int, Json, PageOptions, SessionLike } from "./requests.js";
 export type { FieldViolation } from "./rpc/details.js";
@@ -23,7 +23,7 @@ export type { Scope } from "./scope.js";
 export type { RecencyOptions, SearchOptions, SessionSearchOptions } from "./search.js";
 export { SessionHandle } from "./session.js";
 export type { CreateOptions, ErasureOptions, SessionChanges, SessionProperties, SessionsQuery } from "./sessions.js";
-export * from "./strategies.js";
+export * from "./compaction/strategies.js";
 export { VERSION } from "./version.js";
 
 export type { Compaction, CompactionPolicy, CompactionStrategy, CompactionTrigger, SummaryPrompt } from "./gen/threadkeep/v1/compaction_pb.js";

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
 
-import * as compacting from "./compaction.js";
+import * as compacting from "./compaction/compaction.js";
 import { appendRequest, listEvents, withIds, type Appended, type AppendOptions, type EventsQuery } from "./events.js";
 import { appendStream, dropped, type AppendStreamOptions, type Batch, type BatchResult } from "./feed/appendStream.js";
 import { follow, sessionOpener, type WatchCall, type WatchOptions } from "./feed/watch.js";
@@ -17,7 +17,7 @@ import { SubscriptionService } from "./gen/threadkeep/v1/subscription_service_pb
 import { ToolService, type CallToolResponse } from "./gen/threadkeep/v1/tool_service_pb.js";
 import type { EventInit } from "./messages.js";
 import { paged } from "./pages.js";
-import { PolicyHandle } from "./policies.js";
+import { PolicyHandle } from "./compaction/policies.js";
 import { specOf, type MemoryProvider, type SpecLike } from "./provider.js";
 import { jsonText, type Caller, type Json, type PageOptions } from "./requests.js";
 import { searchEvents, type SessionSearchOptions } from "./search.js";

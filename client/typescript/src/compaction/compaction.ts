@@ -10,14 +10,14 @@ import {
   type CompactionStrategy,
   type CompactionTrigger,
   type SummaryPrompt,
-} from "./gen/threadkeep/v1/compaction_pb.js";
-import * as pb from "./gen/threadkeep/v1/compaction_service_pb.js";
-import type { GetContextResponse } from "./gen/threadkeep/v1/event_service_pb.js";
-import { Role } from "./gen/threadkeep/v1/message_pb.js";
-import type { SessionRef } from "./gen/threadkeep/v1/session_pb.js";
-import { assistant, newEventId, user, type EventInit } from "./messages.js";
-import type { Caller, Int } from "./requests.js";
-import { isReason, ThreadkeepError } from "./rpc/errors.js";
+} from "../gen/threadkeep/v1/compaction_pb.js";
+import * as pb from "../gen/threadkeep/v1/compaction_service_pb.js";
+import type { GetContextResponse } from "../gen/threadkeep/v1/event_service_pb.js";
+import { Role } from "../gen/threadkeep/v1/message_pb.js";
+import type { SessionRef } from "../gen/threadkeep/v1/session_pb.js";
+import { assistant, newEventId, user, type EventInit } from "../messages.js";
+import type { Caller, Int } from "../requests.js";
+import { isReason, ThreadkeepError } from "../rpc/errors.js";
 
 /** Options of `planCompaction`. */
 export interface PlanOptions {

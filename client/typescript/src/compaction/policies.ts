@@ -1,9 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
 
-import type { CompactionPolicySchema } from "./gen/threadkeep/v1/compaction_pb.js";
-import { CompactionService, type GetCompactionPolicyResponse, type PolicyScopeSchema } from "./gen/threadkeep/v1/compaction_service_pb.js";
-import type { Caller } from "./requests.js";
+import type { CompactionPolicySchema } from "../gen/threadkeep/v1/compaction_pb.js";
+import { CompactionService, type GetCompactionPolicyResponse, type PolicyScopeSchema } from "../gen/threadkeep/v1/compaction_service_pb.js";
+import type { Caller } from "../requests.js";
 
 /**
  * The policy by which the server compacts a session, or the sessions of a user, of an app or of the tenant. The narrowest

@@ -9,8 +9,8 @@ import {
   type CompactionPolicy,
   type CompactionStrategy,
   type CompactionTrigger,
-} from "./gen/threadkeep/v1/compaction_pb.js";
-import type { Int } from "./requests.js";
+} from "../gen/threadkeep/v1/compaction_pb.js";
+import type { Int } from "../requests.js";
 
 const trigger = (kind: CompactionTrigger["kind"]) => create(CompactionTriggerSchema, { kind });
 
