@@ -131,10 +131,10 @@ for (const [protocol, open] of protocols) {
       assert.match(warnings[0]!, /AppendEvents is retried .* attempt 1 failed: .*STORE_UNAVAILABLE/);
     });
 
-    test("a token function is asked before every attempt", async () => {
+    test("a token function is called before every attempt", async () => {
       reset(away());
-      let asked = 0;
-      const other = open({ token: async () => `secret-${++asked}` });
+      let calls = 0;
+      const other = open({ token: async () => `secret-${++calls}` });
       await other.session("s1").append(sdk.user("hi"));
       assert.deepEqual(requested.headers.map((headers) => headers.get("authorization")), ["Bearer secret-1", "Bearer secret-2"]);
       other.close();

@@ -2,7 +2,7 @@
 
 import type { Interceptor } from "@connectrpc/connect";
 
-/** A token, or a function that returns the current one; it is asked before every attempt of a call. */
+/** A token, or a function that returns the current one; it is called before every attempt of a call. */
 export type Token = string | (() => string | Promise<string>);
 
 /** Receives what the client does unasked: retries, streams that are reopened, dropped appends, parked deliveries. `console` is one. */
@@ -23,7 +23,7 @@ export interface ClientOptions {
   /** Address of the server. */
   address?: string | undefined;
   /**
-   * Token, sent as "authorization: Bearer"; empty for none. A function is asked before every attempt of a call. Without TLS a
+   * Token, sent as "authorization: Bearer"; empty for none. A function is called before every attempt of a call. Without TLS a
    * token is rejected for addresses other than loopback.
    */
   token?: Token | undefined;
