@@ -46,7 +46,7 @@ func TestNewRejectsAnInvalidAddressWithTheValidForm(t *testing.T) {
 		"me@memory.example":         "host:port",
 		":7443":                     "host:port",
 	} {
-		_, err := New(Options{Address: given})
+		_, err := New(Config{Address: given})
 		if err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), given) {
 			t.Errorf("%s: %v", given, err)
 		}
@@ -55,7 +55,7 @@ func TestNewRejectsAnInvalidAddressWithTheValidForm(t *testing.T) {
 
 func TestNewRejectsATokenOverPlaintextToAnotherMachine(t *testing.T) {
 	t.Setenv("THREADKEEP_TOKEN", "from the environment")
-	for _, allowed := range []Options{
+	for _, allowed := range []Config{
 		{Address: "127.0.0.1:1"}, {Address: "https://memory.example"}, {Address: "memory.example", TLS: &tls.Config{}},
 		{Address: "memory.example", AllowPlaintextToken: true}, {Address: "unix:/run/threadkeep.sock"},
 	} {
@@ -67,13 +67,13 @@ func TestNewRejectsATokenOverPlaintextToAnotherMachine(t *testing.T) {
 		_ = client.Close()
 	}
 	for _, refused := range []string{"memory.example:7443", "http://memory.example", "dns:///memory.example:7443"} {
-		_, err := New(Options{Address: refused})
+		_, err := New(Config{Address: refused})
 		if err == nil || !strings.Contains(err.Error(), "AllowPlaintextToken") || strings.Contains(err.Error(), "environment") {
 			t.Errorf("%s: %v", refused, err)
 		}
 	}
 	t.Setenv("THREADKEEP_TOKEN", "")
-	if client, err := New(Options{Address: "memory.example"}); err != nil {
+	if client, err := New(Config{Address: "memory.example"}); err != nil {
 		t.Error("without a token:", err)
 	} else {
 		_ = client.Close()
@@ -88,14 +88,14 @@ func TestHTTPSAddressTurnsTLSOn(t *testing.T) {
 	t.Setenv("THREADKEEP_ADDRESS", server.URL)
 	trusting := &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 	for _, each := range []struct {
-		options Options
+		options Config
 		words   string
-	}{{Options{}, "certificate"}, {Options{TLS: trusting}, "404"}} {
+	}{{Config{}, "certificate"}, {Config{TLS: trusting}, "404"}} {
 		client, err := New(each.options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = client.Session("s1").Context(t.Context(), nil)
+		_, err = client.Session("s1").GetContext(t.Context())
 		if err == nil || !strings.Contains(err.Error(), each.words) {
 			t.Errorf("%s: %v", each.words, err)
 		}
@@ -106,7 +106,7 @@ func TestHTTPSAddressTurnsTLSOn(t *testing.T) {
 func TestErrorReportsTheServersHTTPPort(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
-	_, err := connected(t, server.URL).Session("s1").Context(t.Context(), nil)
+	_, err := connected(t, server.URL).Session("s1").GetContext(t.Context())
 	var e *Error
 	if !errors.As(err, &e) || e.Code != codes.Unavailable || !strings.Contains(e.Message, "HTTP port") || !strings.Contains(e.Message, "7443") {
 		t.Error(err)

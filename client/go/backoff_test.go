@@ -14,7 +14,7 @@ func longestOf(t *testing.T, failures int, err error) (longest, shortest time.Du
 	t.Helper()
 	shortest = time.Hour
 	for range 500 {
-		s := &subscription{failures: failures, maxRetries: -1}
+		s := &backoff{failures: failures, maxRetries: -1}
 		wait, ok := s.pauseAfter(err)
 		if !ok || s.failures != failures+1 {
 			t.Fatal(wait, ok, s.failures)
@@ -47,19 +47,19 @@ func TestPauseHasAtLeastTheRetryDelay(t *testing.T) {
 }
 
 func TestOtherErrorsAndTooManyFailuresEndTheWatch(t *testing.T) {
-	for _, err := range []error{&Error{Code: codes.OutOfRange, Reason: ResumePositionExpired}, ErrClosed, io.EOF, errors.New("other")} {
-		if _, ok := (&subscription{maxRetries: -1}).pauseAfter(err); ok {
+	for _, err := range []error{&Error{Code: codes.OutOfRange, Reason: ErrResumePositionExpired}, ErrClosed, io.EOF, errors.New("other")} {
+		if _, ok := (&backoff{maxRetries: -1}).pauseAfter(err); ok {
 			t.Error(err)
 		}
 	}
-	s, gone := &subscription{maxRetries: 1}, &Error{Code: codes.Unavailable}
+	s, gone := &backoff{maxRetries: 1}, &Error{Code: codes.Unavailable}
 	if _, ok := s.pauseAfter(gone); !ok {
 		t.Error("the first")
 	}
 	if _, ok := s.pauseAfter(gone); ok {
 		t.Error("the second")
 	}
-	if _, ok := (&subscription{}).pauseAfter(gone); ok {
+	if _, ok := (&backoff{}).pauseAfter(gone); ok {
 		t.Error("none at all")
 	}
 }

@@ -1,48 +1,49 @@
 package threadkeep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
+	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 const maxMessageBytes = 64 << 20
 
-const retryPolicy = `{"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
+const retryPolicy = `{"maxAttempts": %d, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
 	"retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"]}`
 
-func (c *Client) dialOptions(options Options) []grpc.DialOption {
+func (c *Client) dialOptions(config Config) []grpc.DialOption {
 	secrets := insecure.NewCredentials()
-	if options.TLS != nil {
-		secrets = credentials.NewTLS(options.TLS)
+	if config.TLS != nil {
+		secrets = credentials.NewTLS(config.TLS)
 	}
 	// By default gRPC waits from 1 s up to 2 minutes before it reconnects.
-	reconnect := grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 20 * time.Second}
+	reconnect := grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: 20 * time.Second}
 	reconnect.Backoff.BaseDelay, reconnect.Backoff.MaxDelay = 100*time.Millisecond, 5*time.Second
-	return append([]grpc.DialOption{
+	own := []grpc.DialOption{
 		grpc.WithTransportCredentials(secrets),
 		grpc.WithChainUnaryInterceptor(c.unary),
 		grpc.WithChainStreamInterceptor(c.stream),
 		// The service config of a name service must not replace the retry policy of the protos.
 		grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultServiceConfig(
-			fmt.Sprintf(`{"methodConfig": [{"name": [%s], "retryPolicy": %s}]}`, strings.Join(repeatable(), ","), retryPolicy),
-		),
+		grpc.WithUserAgent("threadkeep-go/" + Version),
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(maxMessageBytes),
 			grpc.MaxCallSendMsgSize(maxMessageBytes),
@@ -51,14 +52,68 @@ func (c *Client) dialOptions(options Options) []grpc.DialOption {
 		),
 		grpc.WithConnectParams(reconnect),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-	}, options.Dial...)
+	}
+	if attempts := cmp.Or(config.MaxAttempts, 5); attempts > 1 {
+		policy := fmt.Sprintf(retryPolicy, attempts)
+		own = append(own, grpc.WithDefaultServiceConfig(
+			fmt.Sprintf(`{"methodConfig": [{"name": [%s], "retryPolicy": %s}]}`, strings.Join(repeatable(), ","), policy),
+		))
+	}
+	if config.TokenSource != nil {
+		own = append(own, grpc.WithPerRPCCredentials(bearer(config.TokenSource)))
+	}
+	if config.Logger != nil {
+		own = append(own, grpc.WithStatsHandler(retryLog{config.Logger}))
+	}
+	return append(own, config.Dial...)
 }
+
+// bearer sends the token. New checks that it does not cross a network in plaintext.
+type bearer func(context.Context) (string, error)
+
+func (b bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	token, err := b(ctx)
+	if err != nil || token == "" {
+		return nil, err
+	}
+	return map[string]string{"authorization": "Bearer " + token}, nil
+}
+
+func (bearer) RequireTransportSecurity() bool { return false }
+
+// retryLog logs the second and later attempts of calls.
+type retryLog struct{ log *slog.Logger }
+
+// call counts the attempts of one call.
+type call struct{ attempts atomic.Int32 }
+
+type callKey struct{}
+
+type methodKey struct{}
+
+func (retryLog) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
+	return context.WithValue(ctx, methodKey{}, info.FullMethodName)
+}
+
+func (l retryLog) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	if _, begins := event.(*stats.Begin); !begins {
+		return
+	}
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		if n := c.attempts.Add(1); n > 1 {
+			l.log.WarnContext(ctx, "threadkeep: a call is retried", "method", ctx.Value(methodKey{}), "attempt", n)
+		}
+	}
+}
+
+func (retryLog) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (retryLog) HandleConn(context.Context, stats.ConnStats)                       {}
 
 // repeatable returns the methods whose idempotency_level allows retries, in the form of a service config. Streams are excluded,
 // because they are resumed instead.
 func repeatable() (names []string) {
 	files := protoregistry.GlobalFiles
-	files.RangeFilesByPackage(threadkeepv1.File_threadkeep_v1_event_proto.Package(), func(file protoreflect.FileDescriptor) bool {
+	files.RangeFilesByPackage(pb.File_threadkeep_v1_event_proto.Package(), func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			service := file.Services().Get(i)
 			for j := range service.Methods().Len() {
@@ -83,22 +138,18 @@ func (c *Client) unary(
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	return c.typed(ctx, invoke(c.authorized(ctx), method, req, reply, conn, opts...))
+	if c.log != nil {
+		ctx = context.WithValue(ctx, callKey{}, &call{})
+	}
+	return c.typed(ctx, invoke(ctx, method, req, reply, conn, opts...))
 }
 
 // stream converts the errors of a stream.
 func (c *Client) stream(
 	ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
-	opened, err := open(c.authorized(ctx), desc, conn, method, opts...)
+	opened, err := open(ctx, desc, conn, method, opts...)
 	return &typedStream{ClientStream: opened, client: c, ctx: ctx}, c.typed(ctx, err)
-}
-
-func (c *Client) authorized(ctx context.Context) context.Context {
-	if c.authorization == "" {
-		return ctx
-	}
-	return metadata.AppendToOutgoingContext(ctx, "authorization", c.authorization)
 }
 
 type typedStream struct {

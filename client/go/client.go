@@ -5,23 +5,26 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// Options configures a client. The zero value of each field is its default.
-type Options struct {
+// Config configures a client. The zero value of each field is its default.
+type Config struct {
 	// Address of the server: "host:port", or "host" for port 7443. "https://host:port" turns TLS on. Default: the value of
 	// THREADKEEP_ADDRESS, else 127.0.0.1:7443.
 	Address string
 	// Token is sent as "authorization: Bearer TOKEN" with every call. Over plaintext it is sent to this machine only. Default:
 	// the value of THREADKEEP_TOKEN, else none.
 	Token string
+	// TokenSource returns the token; it is called before every attempt of a call, and replaces Token.
+	TokenSource func(context.Context) (string, error)
 	// AllowPlaintextToken sends the token over plaintext to other machines, where it can be intercepted. Use it for networks
 	// that encrypt traffic, and for credentials in Dial.
 	AllowPlaintextToken bool
@@ -34,80 +37,96 @@ type Options struct {
 	// TLS encrypts the connection; its zero value is TLS with the system's roots. Default: plaintext, unless the scheme is
 	// https.
 	TLS *tls.Config
-	// Dial contains gRPC options. They override the client's.
+	// MaxAttempts is the maximum number of attempts of calls that are safe to repeat; 1 turns retries off. Default: 5, which is
+	// also the most that gRPC makes.
+	MaxAttempts int
+	// Logger receives retries, reopened streams, dropped appends and failed handlers. Default: none.
+	Logger *slog.Logger
+	// Dial contains gRPC options, for example interceptors or the stats handler of OpenTelemetry. They override the client's.
 	Dial []grpc.DialOption
 }
 
 // Client is a client of one server. Share it, and close it.
 //
-// Its fields are the generated clients of the server's services, with the client's credentials, deadlines, retries and errors.
-// They send requests unchanged: app and user are not completed.
+// Lists, searches, watches and deletions cover the client's user and app, unless AnyUser, AnyApp, WithUser or WithApp is given. A
+// method without Page in its name iterates over all items, page by page.
 type Client struct {
-	Sessions      threadkeepv1.SessionServiceClient
-	Events        threadkeepv1.EventServiceClient
-	Compaction    threadkeepv1.CompactionServiceClient
-	Searches      threadkeepv1.SearchServiceClient
-	Memories      threadkeepv1.MemoryServiceClient
-	Tools         threadkeepv1.ToolServiceClient
-	Subscriptions threadkeepv1.SubscriptionServiceClient
-	Consumers     threadkeepv1.ConsumerServiceClient
-	Server        threadkeepv1.ServerServiceClient
-
-	address       string
-	authorization string
-	user          *threadkeepv1.UserScope
-	timeout       time.Duration
-	silence       time.Duration
-	conn          *grpc.ClientConn
-	open          context.Context // until Close
-	end           context.CancelFunc
+	raw     Services
+	address string
+	user    *pb.UserScope
+	timeout time.Duration
+	silence time.Duration
+	log     *slog.Logger
+	conn    *grpc.ClientConn
+	open    context.Context // until Close
+	end     context.CancelFunc
 }
+
+// Services are the generated clients of the server's services, with the client's credentials, deadlines, retries and errors. They
+// send requests unchanged: app and user are not completed.
+type Services struct {
+	Sessions      pb.SessionServiceClient
+	Events        pb.EventServiceClient
+	Compaction    pb.CompactionServiceClient
+	Searches      pb.SearchServiceClient
+	Memories      pb.MemoryServiceClient
+	Tools         pb.ToolServiceClient
+	Subscriptions pb.SubscriptionServiceClient
+	Consumers     pb.ConsumerServiceClient
+	Server        pb.ServerServiceClient
+}
+
+// Raw returns the generated clients, for every RPC as it is: client.Raw().Sessions.
+func (c *Client) Raw() Services { return c.raw }
 
 // New creates a client. It does not connect: the first call does, and fails with code Unavailable if there is no server.
 //
 // Methods that the protos declare free of side effects or idempotent are retried while the server is unavailable: at most five
 // attempts, with pauses of 0.1 to 2 seconds, within the deadline of the call. Other methods and streams are never retried. New
 // returns an error if the address or a gRPC option is invalid, or if the token would cross a network in plaintext.
-func New(options Options) (*Client, error) {
-	given := cmp.Or(options.Address, os.Getenv("THREADKEEP_ADDRESS"), "127.0.0.1:"+defaultPort)
+func New(config Config) (*Client, error) {
+	given := cmp.Or(config.Address, os.Getenv("THREADKEEP_ADDRESS"), "127.0.0.1:"+defaultPort)
 	server, err := parseTarget(given)
 	if err != nil {
 		return nil, fmt.Errorf("threadkeep: the address %q: %w", given, err)
 	}
-	if server.encrypted && options.TLS == nil {
-		options.TLS = &tls.Config{}
+	if server.encrypted && config.TLS == nil {
+		config.TLS = &tls.Config{}
 	}
 	c := &Client{
 		address: server.address,
-		user:    &threadkeepv1.UserScope{UserId: options.UserID},
-		timeout: cmp.Or(options.Timeout, 30*time.Second),
+		user:    &pb.UserScope{UserId: config.UserID},
+		timeout: cmp.Or(config.Timeout, 30*time.Second),
 		silence: longestSilence,
+		log:     config.Logger,
 	}
-	if options.App != "" {
-		c.user.App = &options.App
+	if config.App != "" {
+		c.user.App = &config.App
 	}
-	if token := cmp.Or(options.Token, os.Getenv("THREADKEEP_TOKEN")); token != "" {
-		if options.TLS == nil && !server.local && !options.AllowPlaintextToken {
-			return nil, fmt.Errorf("threadkeep: the token would cross the network to %s in plaintext: use https://%s, Options.TLS or, "+
-				"if the network encrypts traffic, Options.AllowPlaintextToken", server.address, server.address)
-		}
-		c.authorization = "Bearer " + token
+	if token := cmp.Or(config.Token, os.Getenv("THREADKEEP_TOKEN")); token != "" && config.TokenSource == nil {
+		config.TokenSource = func(context.Context) (string, error) { return token, nil }
 	}
-	conn, err := grpc.NewClient(c.address, c.dialOptions(options)...)
+	if config.TokenSource != nil && config.TLS == nil && !server.local && !config.AllowPlaintextToken {
+		return nil, fmt.Errorf("threadkeep: the token would cross the network to %s in plaintext: use https://%s, Config.TLS or, "+
+			"if the network encrypts traffic, Config.AllowPlaintextToken", server.address, server.address)
+	}
+	conn, err := grpc.NewClient(c.address, c.dialOptions(config)...)
 	if err != nil {
 		return nil, fmt.Errorf("threadkeep: the address %q: %w", c.address, err)
 	}
 	c.conn = conn
 	c.open, c.end = context.WithCancel(context.Background())
-	c.Sessions = threadkeepv1.NewSessionServiceClient(conn)
-	c.Events = threadkeepv1.NewEventServiceClient(conn)
-	c.Compaction = threadkeepv1.NewCompactionServiceClient(conn)
-	c.Searches = threadkeepv1.NewSearchServiceClient(conn)
-	c.Memories = threadkeepv1.NewMemoryServiceClient(conn)
-	c.Tools = threadkeepv1.NewToolServiceClient(conn)
-	c.Subscriptions = threadkeepv1.NewSubscriptionServiceClient(conn)
-	c.Consumers = threadkeepv1.NewConsumerServiceClient(conn)
-	c.Server = threadkeepv1.NewServerServiceClient(conn)
+	c.raw = Services{
+		Sessions:      pb.NewSessionServiceClient(conn),
+		Events:        pb.NewEventServiceClient(conn),
+		Compaction:    pb.NewCompactionServiceClient(conn),
+		Searches:      pb.NewSearchServiceClient(conn),
+		Memories:      pb.NewMemoryServiceClient(conn),
+		Tools:         pb.NewToolServiceClient(conn),
+		Subscriptions: pb.NewSubscriptionServiceClient(conn),
+		Consumers:     pb.NewConsumerServiceClient(conn),
+		Server:        pb.NewServerServiceClient(conn),
+	}
 	return c, nil
 }
 
@@ -125,23 +144,34 @@ func (c *Client) Conn() grpc.ClientConnInterface {
 	return c.conn
 }
 
-// Session is a handle on one session, which need not exist. Creating it makes no call, and it needs no closing.
-type Session struct {
+// SessionHandle is a handle on one session, which need not exist. Creating it makes no call, and it needs no closing.
+type SessionHandle struct {
 	client *Client
 	ref    *SessionRef
+	memory MemoryProvider
 }
 
-// Session returns a handle on the session with this id, of the client's app and user.
-func (c *Client) Session(id string) *Session {
-	return &Session{client: c, ref: &SessionRef{App: c.user.GetApp(), UserId: c.user.GetUserId(), SessionId: id}}
+// Session returns a handle on the session with this id, of the client's app and user. An empty id is for Create, to get one from
+// the server.
+func (c *Client) Session(id string) *SessionHandle {
+	return &SessionHandle{client: c, ref: &SessionRef{App: c.user.GetApp(), UserId: c.user.GetUserId(), SessionId: id}}
 }
 
 // SessionOf returns a handle on the session of ref, which is used unchanged.
-func (c *Client) SessionOf(ref *SessionRef) *Session {
-	return &Session{client: c, ref: proto.CloneOf(ref)}
+func (c *Client) SessionOf(ref *SessionRef) *SessionHandle {
+	return &SessionHandle{client: c, ref: proto.CloneOf(ref)}
 }
 
+// ID returns the id of the session.
+func (s *SessionHandle) ID() string { return s.ref.GetSessionId() }
+
 // Ref returns a copy of the session's reference, for requests of the generated clients.
-func (s *Session) Ref() *SessionRef {
+func (s *SessionHandle) Ref() *SessionRef {
 	return proto.CloneOf(s.ref)
+}
+
+// WithMemory returns a handle on the same session that reads and writes as the provider says: GetContext without a provider
+// returns its context, and if it does not write, appends send nothing and set Dropped in their results.
+func (s *SessionHandle) WithMemory(provider MemoryProvider) *SessionHandle {
+	return &SessionHandle{client: s.client, ref: s.ref, memory: provider}
 }

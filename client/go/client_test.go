@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -15,17 +16,17 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func TestSafeCallIsRetriedWithTheSameIDs(t *testing.T) {
 	var ids []string
-	s := &script{appendEvents: func(_ context.Context, r *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
+	s := &script{appendEvents: func(_ context.Context, r *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error) {
 		ids = append(ids, r.Events[0].EventId)
 		if len(ids) < 3 {
 			return nil, status.Error(codes.Unavailable, "not now")
 		}
-		return &threadkeepv1.AppendEventsResponse{LogVersion: 1}, nil
+		return &pb.AppendEventsResponse{LogVersion: 1}, nil
 	}}
 	session := serve(t, s).Session("s1")
 	// Larger than gRPC's default retry buffer.
@@ -44,12 +45,12 @@ func TestSafeCallIsRetriedWithTheSameIDs(t *testing.T) {
 
 func TestCallIsSentAtMostFiveTimes(t *testing.T) {
 	var tries atomic.Int32
-	s := &script{appendEvents: func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
+	s := &script{appendEvents: func(context.Context, *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error) {
 		tries.Add(1)
-		return nil, refusal(codes.Unavailable, StoreUnavailable, map[string]string{"problem": "disk full"})
+		return nil, refusal(codes.Unavailable, ErrStoreUnavailable, map[string]string{"problem": "disk full"})
 	}}
 	_, err := serve(t, s).Session("s1").Append(t.Context(), []*Event{User("hi")})
-	if !errors.Is(err, StoreUnavailable) || tries.Load() != 5 {
+	if !errors.Is(err, ErrStoreUnavailable) || tries.Load() != 5 {
 		t.Fatalf("%v after %d tries", err, tries.Load())
 	}
 }
@@ -57,13 +58,13 @@ func TestCallIsSentAtMostFiveTimes(t *testing.T) {
 func TestCallThatTheServerCanceledIsRetriedIfItMayBe(t *testing.T) {
 	var appends, creates atomic.Int32
 	s := &script{
-		appendEvents: func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
+		appendEvents: func(context.Context, *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error) {
 			if appends.Add(1) < 3 {
 				return nil, status.Error(codes.Canceled, "overloaded")
 			}
-			return &threadkeepv1.AppendEventsResponse{}, nil
+			return &pb.AppendEventsResponse{}, nil
 		},
-		create: func() (*threadkeepv1.CreateSessionResponse, error) {
+		create: func() (*pb.CreateSessionResponse, error) {
 			creates.Add(1)
 			return nil, status.Error(codes.Canceled, "overloaded")
 		},
@@ -72,7 +73,7 @@ func TestCallThatTheServerCanceledIsRetriedIfItMayBe(t *testing.T) {
 	if _, err := client.Session("s1").Append(t.Context(), []*Event{User("hi")}); err != nil || appends.Load() != 3 {
 		t.Errorf("%v after %d tries", err, appends.Load())
 	}
-	_, err := client.Sessions.CreateSession(t.Context(), &threadkeepv1.CreateSessionRequest{})
+	_, err := client.Raw().Sessions.CreateSession(t.Context(), &pb.CreateSessionRequest{})
 	if status.Code(err) != codes.Unavailable || errors.Is(err, context.Canceled) || creates.Load() != 1 {
 		t.Errorf("%v after %d tries", err, creates.Load())
 	}
@@ -80,11 +81,11 @@ func TestCallThatTheServerCanceledIsRetriedIfItMayBe(t *testing.T) {
 
 func TestUnsafeCallsAreNotRetried(t *testing.T) {
 	var tries atomic.Int32
-	s := &script{create: func() (*threadkeepv1.CreateSessionResponse, error) {
+	s := &script{create: func() (*pb.CreateSessionResponse, error) {
 		tries.Add(1)
 		return nil, status.Error(codes.Unavailable, "not now")
 	}}
-	_, err := serve(t, s).Sessions.CreateSession(t.Context(), &threadkeepv1.CreateSessionRequest{})
+	_, err := serve(t, s).Raw().Sessions.CreateSession(t.Context(), &pb.CreateSessionRequest{})
 	if status.Code(err) != codes.Unavailable || tries.Load() != 1 {
 		t.Fatalf("%v after %d tries", err, tries.Load())
 	}
@@ -115,11 +116,11 @@ func TestRetriedMethodsMatchTheProtos(t *testing.T) {
 
 func TestEveryCallSendsTheToken(t *testing.T) {
 	t.Setenv("THREADKEEP_TOKEN", "from the environment")
-	s := &script{appendEvents: func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
-		return &threadkeepv1.AppendEventsResponse{}, nil
+	s := &script{appendEvents: func(context.Context, *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error) {
+		return &pb.AppendEventsResponse{}, nil
 	}}
 	client := serve(t, s)
-	given := connected(t, client.address, func(o *Options) { o.Token = "given" })
+	given := connected(t, client.address, func(o *Config) { o.Token = "given" })
 	t.Setenv("THREADKEEP_TOKEN", "")
 	for _, each := range []*Client{client, given, connected(t, client.address)} {
 		if _, err := each.Session("s1").Append(t.Context(), []*Event{User("hi")}); err != nil {
@@ -131,15 +132,56 @@ func TestEveryCallSendsTheToken(t *testing.T) {
 	}
 }
 
+func TestTokenSourceIsCalledBeforeEveryAttempt(t *testing.T) {
+	var tries, calls atomic.Int32
+	s := &script{appendEvents: func(context.Context, *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error) {
+		if tries.Add(1) == 1 {
+			return nil, status.Error(codes.Unavailable, "not now")
+		}
+		return &pb.AppendEventsResponse{}, nil
+	}}
+	source := func(context.Context) (string, error) { return fmt.Sprint("secret-", calls.Add(1)), nil }
+	client := serve(t, s, func(c *Config) { c.TokenSource = source })
+	if _, err := client.Session("s1").Append(t.Context(), Events(User("hi"))); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(s.tokens) != "[Bearer secret-1 Bearer secret-2]" {
+		t.Error(s.tokens)
+	}
+	if _, err := New(Config{Address: "memory.example", TokenSource: source}); err == nil || !strings.Contains(err.Error(), "plaintext") {
+		t.Error(err)
+	}
+}
+
+func TestRetriesCanBeTurnedOffAndAreLogged(t *testing.T) {
+	var tries atomic.Int32
+	s := &script{appendEvents: func(context.Context, *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error) {
+		tries.Add(1)
+		return nil, status.Error(codes.Unavailable, "not now")
+	}}
+	for attempts, want := range map[int]int32{1: 1, 2: 2} {
+		var lines strings.Builder
+		tries.Store(0)
+		client := serve(t, s, func(c *Config) { c.MaxAttempts, c.Logger = attempts, slog.New(slog.NewTextHandler(&lines, nil)) })
+		_, err := client.Session("s1").Append(t.Context(), Events(User("hi")))
+		if status.Code(err) != codes.Unavailable || tries.Load() != want {
+			t.Error(attempts, tries.Load(), err)
+		}
+		if logged := strings.Count(lines.String(), "a call is retried"); logged != attempts-1 {
+			t.Errorf("%d: %s", attempts, lines.String())
+		}
+	}
+}
+
 func TestCallEndsWithTheTimeoutOrTheContext(t *testing.T) {
-	s := &script{appendEvents: func(ctx context.Context, _ *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
+	s := &script{appendEvents: func(ctx context.Context, _ *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}
-	client := serve(t, s, func(o *Options) { o.Timeout = 50 * time.Millisecond })
+	client := serve(t, s, func(o *Config) { o.Timeout = 50 * time.Millisecond })
 	within(t, 30*time.Second, func() {
 		_, err := client.Session("s1").Append(t.Context(), []*Event{User("hi")})
-		if !errors.Is(err, DeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) {
+		if !errors.Is(err, ErrDeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -154,7 +196,7 @@ func TestCallEndsWithTheTimeoutOrTheContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := client.Session("s1").Append(ctx, []*Event{User("hi")})
-	if took := time.Since(begun); !errors.Is(err, DeadlineExceeded) || took < 250*time.Millisecond {
+	if took := time.Since(begun); !errors.Is(err, ErrDeadlineExceeded) || took < 250*time.Millisecond {
 		t.Fatal(took, err)
 	}
 }
@@ -182,14 +224,14 @@ func TestAddressDefaultsAndErrors(t *testing.T) {
 			t.Error(address, want)
 		}
 	}
-	if _, err := New(Options{Address: "no address\x7f%%"}); err == nil || !strings.Contains(err.Error(), "threadkeep: the address") {
+	if _, err := New(Config{Address: "no address\x7f%%"}); err == nil || !strings.Contains(err.Error(), "threadkeep: the address") {
 		t.Error(err)
 	}
 }
 
 func TestTLSOptionEncryptsTheConnection(t *testing.T) {
 	client := serve(t, &script{})
-	encrypted := connected(t, client.address, func(o *Options) { o.TLS = &tls.Config{} })
+	encrypted := connected(t, client.address, func(o *Config) { o.TLS = &tls.Config{} })
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	_, err := encrypted.Session("s1").Append(ctx, []*Event{User("hi")})
@@ -201,7 +243,7 @@ func TestTLSOptionEncryptsTheConnection(t *testing.T) {
 func TestCloseEndsCallsAndLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	started := make(chan struct{})
-	s := &script{appendEvents: func(ctx context.Context, _ *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
+	s := &script{appendEvents: func(ctx context.Context, _ *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error) {
 		close(started)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -223,7 +265,7 @@ func TestCloseEndsCallsAndLeavesNothing(t *testing.T) {
 		if _, err := client.Session("s1").Append(t.Context(), []*Event{User("hi")}); !errors.Is(err, ErrClosed) {
 			t.Errorf("later: %v", err)
 		}
-		if _, err := client.Subscriptions.WatchAll(t.Context(), &threadkeepv1.WatchAllRequest{}); !errors.Is(err, ErrClosed) {
+		if _, err := client.Raw().Subscriptions.WatchAll(t.Context(), &pb.WatchAllRequest{}); !errors.Is(err, ErrClosed) {
 			t.Errorf("a stream: %v", err)
 		}
 	})

@@ -1,13 +1,17 @@
 package threadkeep
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"iter"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // Maximum number of plans of CompactWith when other compactions are committed first.
@@ -15,14 +19,187 @@ const compactionAttempts = 5
 
 var errBlank = errors.New("threadkeep: the summary is blank; the session is unchanged")
 
+type (
+	planOption    func(*settings)
+	branchOption  func(*settings)
+	actorOption   func(*settings)
+	compactOption func(*settings)
+	dryRunOption  func(*settings)
+	applyOption   func(*settings)
+)
+
+func (o planOption) forPlan(s *settings)       { o(s) }
+func (o planOption) forCompact(s *settings)    { o(s) }
+func (o branchOption) forPlan(s *settings)     { o(s) }
+func (o branchOption) forCompact(s *settings)  { o(s) }
+func (o branchOption) forApply(s *settings)    { o(s) }
+func (o actorOption) forPlan(s *settings)      { o(s) }
+func (o actorOption) forCompact(s *settings)   { o(s) }
+func (o actorOption) forApply(s *settings)     { o(s) }
+func (o compactOption) forCompact(s *settings) { o(s) }
+func (o dryRunOption) forCompact(s *settings)  { o(s) }
+func (o dryRunOption) forApply(s *settings)    { o(s) }
+func (o applyOption) forApply(s *settings)     { o(s) }
+
+// WithStrategy sets the strategy. Default: that of the session's policy.
+func WithStrategy(strategy *pb.CompactionStrategy) interface {
+	CompactOption
+	PlanOption
+} {
+	return planOption(func(s *settings) { s.strategy = strategy })
+}
+
+// WithBranch compacts the events of this branch only.
+func WithBranch(branch string) interface {
+	CompactOption
+	PlanOption
+	ApplyOption
+} {
+	return branchOption(func(s *settings) { s.branch = branch })
+}
+
+// WithActor names the caller, for the record.
+func WithActor(actor string) interface {
+	CompactOption
+	PlanOption
+	ApplyOption
+} {
+	return actorOption(func(s *settings) { s.actor = actor })
+}
+
+// WithTrigger compacts only if the trigger fires.
+func WithTrigger(trigger *pb.CompactionTrigger) CompactOption {
+	return compactOption(func(s *settings) { s.trigger = trigger })
+}
+
+// DryRun changes nothing: Compact returns the plan and calls no model, other calls check the request.
+func DryRun() interface {
+	CompactOption
+	ApplyOption
+} {
+	return dryRunOption(func(s *settings) { s.dryRun = true })
+}
+
+// WithCompactionID sets the idempotency key of an applied compaction. Default: a new one.
+func WithCompactionID(id string) ApplyOption {
+	return applyOption(func(s *settings) { s.compactionID = id })
+}
+
+// WithStrategyName names the strategy of an applied compaction, for the record.
+func WithStrategyName(name string) ApplyOption {
+	return applyOption(func(s *settings) { s.strategyName = name })
+}
+
+// ReportMismatch returns Applied false after a mismatch, instead of ErrVersionMismatch.
+func ReportMismatch() ApplyOption {
+	return applyOption(func(s *settings) { s.reportMismatch = true })
+}
+
+// WithInserts inserts these events, in CompactContext in place of a summary.
+func WithInserts(inserts ...*pb.CompactionInsert) ApplyOption {
+	return applyOption(func(s *settings) { s.inserts = append(s.inserts, inserts...) })
+}
+
 // Compact compacts the session on the server, which archives events and inserts summaries or stubs. Nothing is deleted, and
-// having nothing to compact is not an error. A nil strategy means that of the session's policy. A summary takes as long as the
-// server's model; set a matching deadline. Errors: SessionNotFound, SummarizerNotConfigured, SummarizerFailed, VersionMismatch.
-func (s *Session) Compact(
-	ctx context.Context, strategy *threadkeepv1.CompactionStrategy,
-) (*threadkeepv1.CompactSessionResponse, error) {
-	request := &threadkeepv1.CompactSessionRequest{Session: s.ref, Strategy: strategy}
-	return s.client.Compaction.CompactSession(ctx, request)
+// having nothing to compact is not an error. A summary takes as long as the server's model; set a matching deadline. Errors:
+// ErrSessionNotFound, ErrSummarizerNotConfigured, ErrSummarizerFailed, ErrVersionMismatch.
+func (s *SessionHandle) Compact(ctx context.Context, opts ...CompactOption) (*pb.CompactSessionResponse, error) {
+	given := settingsOf(opts, CompactOption.forCompact)
+	return s.client.raw.Compaction.CompactSession(ctx, &pb.CompactSessionRequest{
+		Session: s.ref, Strategy: given.strategy, Trigger: given.trigger, Branch: given.branch, DryRun: given.dryRun, Actor: given.actor,
+	})
+}
+
+// Compactions iterates over the session's compactions, newest first, page by page like Events. Errors: ErrSessionNotFound.
+func (s *SessionHandle) Compactions(ctx context.Context, opts ...PageOption) iter.Seq2[*pb.Compaction, error] {
+	return pages(ctx, s.compactionsRequest(opts), nil, s.client.raw.Compaction.ListCompactions,
+		(*pb.ListCompactionsResponse).GetCompactions)
+}
+
+// CompactionsPage returns one page of Compactions.
+func (s *SessionHandle) CompactionsPage(ctx context.Context, opts ...PageOption) (*pb.ListCompactionsResponse, error) {
+	return s.client.raw.Compaction.ListCompactions(ctx, s.compactionsRequest(opts))
+}
+
+func (s *SessionHandle) compactionsRequest(opts []PageOption) *pb.ListCompactionsRequest {
+	given := settingsOf(opts, PageOption.forPage)
+	return &pb.ListCompactionsRequest{Session: s.ref, PageSize: given.pageSize, PageToken: given.pageToken}
+}
+
+// PlanCompaction returns the changes that a strategy would make, for ApplyCompaction. Errors: ErrSessionNotFound.
+func (s *SessionHandle) PlanCompaction(ctx context.Context, opts ...PlanOption) (*pb.PlanCompactionResponse, error) {
+	given := settingsOf(opts, PlanOption.forPlan)
+	return s.client.raw.Compaction.PlanCompaction(ctx, &pb.PlanCompactionRequest{
+		Session: s.ref, Strategy: given.strategy, Branch: given.branch,
+	})
+}
+
+// ApplyCompaction applies a plan, with the summary that it requires, unless another compaction was committed since; appends do
+// not conflict, except with Expect(LogVersion). A blank summary is an error if the plan requires one. For a request of your own,
+// use Raw. Errors: ErrSessionNotFound, ErrVersionMismatch, ErrNothingToCompact.
+func (s *SessionHandle) ApplyCompaction(
+	ctx context.Context, planned *pb.PlanCompactionResponse, summary string, opts ...ApplyOption,
+) (*pb.ApplyCompactionResponse, error) {
+	request, given, err := s.applyRequest(planned.GetWindowVersion(), opts)
+	if err != nil {
+		return nil, err
+	}
+	plan := planned.GetPlan()
+	inserts := plan.GetInserts()
+	if plan.GetSummaryPrompt() != nil {
+		if strings.TrimSpace(summary) == "" {
+			return nil, errBlank
+		}
+		inserts = completed(plan, summary)
+	}
+	if ids := plan.GetArchiveEventIds(); len(ids) > 0 {
+		request.Archive = &pb.ApplyCompactionRequest_EventIds{EventIds: &pb.EventIds{Ids: ids}}
+	}
+	request.Inserts = slices.Concat(inserts, given.inserts)
+	request.Branch = cmp.Or(request.Branch, plan.GetBranch())
+	request.Strategy = cmp.Or(request.Strategy, plan.GetStrategy())
+	return s.client.raw.Compaction.ApplyCompaction(ctx, request)
+}
+
+// applyRequest returns the request that the options describe, without what to archive and insert.
+func (s *SessionHandle) applyRequest(windowVersion int64, opts []ApplyOption) (*pb.ApplyCompactionRequest, *settings, error) {
+	given := settingsOf(opts, ApplyOption.forApply)
+	request := &pb.ApplyCompactionRequest{
+		Session:               s.ref,
+		CompactionId:          cmp.Or(given.compactionID, NewEventID()), // so that retries compact once
+		ExpectedWindowVersion: windowVersion,
+		Branch:                given.branch,
+		Strategy:              given.strategyName,
+		Actor:                 given.actor,
+		ReportMismatch:        given.reportMismatch,
+		DryRun:                given.dryRun,
+	}
+	switch expected := given.expect.(type) {
+	case nil:
+	case LogVersion:
+		version := int64(expected)
+		request.ExpectedLogVersion = &version
+	default:
+		given.fail("a compaction expects a LogVersion")
+	}
+	return request, given, given.err
+}
+
+// ReplaceEvents replaces the active window by these events, unless the log changed since the version. Active events among them,
+// unchanged and in their order, stay; other active events are archived; new ones are inserted. Replaced in the response is false
+// after a mismatch. It takes WithStrategyName, WithActor and DryRun. Errors: ErrSessionNotFound, ErrBrokenToolPair,
+// ErrEventIDConflict.
+func (s *SessionHandle) ReplaceEvents(
+	ctx context.Context, events []*Event, expected LogVersion, opts ...ApplyOption,
+) (*pb.ReplaceEventsResponse, error) {
+	given := settingsOf(opts, ApplyOption.forApply)
+	if given.err != nil {
+		return nil, given.err
+	}
+	return s.client.raw.Compaction.ReplaceEvents(ctx, &pb.ReplaceEventsRequest{
+		Session: s.ref, Events: WithIDs(events), ExpectedLogVersion: int64(expected),
+		Strategy: given.strategyName, Actor: given.actor, DryRun: given.dryRun,
+	})
 }
 
 const (
@@ -31,43 +208,35 @@ const (
 	summarySource = "summary"
 )
 
-// CompactOption configures the compaction of a context. It sets a field of the request, such as Actor, DryRun, or Inserts in
-// place of a summary.
-type CompactOption func(*threadkeepv1.ApplyCompactionRequest)
-
-// CompactContext replaces the events of a context, which Context returned, with a summary. Only these events are archived;
-// events that the context left out and events appended since stay. Nothing is deleted.
+// CompactContext replaces the events of a context, which GetContext returned, with a summary or WithInserts. Only these events
+// are archived; events that the context left out and events appended since stay. Nothing is deleted.
 //
-//	seen, err := trip.Context(ctx, nil)
+//	seen, err := trip.GetContext(ctx)
 //	...
 //	_, err = trip.CompactContext(ctx, seen, summaryOf(seen.GetEvents()))
 //
-// Errors: NothingToCompact, before a call, if no event of this context may be archived; VersionMismatch if another compaction
-// was committed first: read the context again. A blank summary is an error and leaves the session unchanged.
-func (s *Session) CompactContext(
-	ctx context.Context, seen *threadkeepv1.GetContextResponse, summary string, opts ...CompactOption,
-) (*threadkeepv1.ApplyCompactionResponse, error) {
+// Errors: ErrNothingToCompact, before a call, if no event of this context may be archived; ErrVersionMismatch if another
+// compaction was committed first: read the context again. A blank summary is an error and leaves the session unchanged.
+func (s *SessionHandle) CompactContext(
+	ctx context.Context, seen *pb.GetContextResponse, summary string, opts ...ApplyOption,
+) (*pb.ApplyCompactionResponse, error) {
 	if seen.GetCompactableThroughSeq() == 0 {
-		return nil, &Error{Reason: NothingToCompact, Code: codes.FailedPrecondition, Message: "no event of this context may be archived: " +
-			"it is empty, or its spec left out the events that come first"}
+		return nil, &Error{Reason: ErrNothingToCompact, Code: codes.FailedPrecondition, Message: "no event of this context may be " +
+			"archived: it is empty, or its spec left out the events that come first"}
 	}
-	request := &threadkeepv1.ApplyCompactionRequest{
-		Session:               s.ref,
-		CompactionId:          NewEventID(), // so that retries compact once
-		ExpectedWindowVersion: seen.GetWindowVersion(),
-		FromSeq:               seen.GetFirstSeq(),
-		Archive:               &threadkeepv1.ApplyCompactionRequest_ThroughSeq{ThroughSeq: seen.GetCompactableThroughSeq()},
+	request, given, err := s.applyRequest(seen.GetWindowVersion(), opts)
+	if err != nil {
+		return nil, err
 	}
-	if strings.TrimSpace(summary) != "" {
-		request.Inserts = []*threadkeepv1.CompactionInsert{{Events: summarized(summary)}}
+	request.FromSeq = seen.GetFirstSeq()
+	request.Archive = &pb.ApplyCompactionRequest_ThroughSeq{ThroughSeq: seen.GetCompactableThroughSeq()}
+	if request.Inserts = given.inserts; len(request.Inserts) == 0 {
+		if strings.TrimSpace(summary) == "" {
+			return nil, errBlank
+		}
+		request.Inserts = []*pb.CompactionInsert{{Events: summarized(summary)}}
 	}
-	for _, option := range opts {
-		option(request)
-	}
-	if len(request.Inserts) == 0 {
-		return nil, errBlank
-	}
-	return s.client.Compaction.ApplyCompaction(ctx, request)
+	return s.client.raw.Compaction.ApplyCompaction(ctx, request)
 }
 
 // summarized returns a summary as a turn of its own, like the server's summaries.
@@ -80,71 +249,58 @@ func summarized(summary string) []*Event {
 }
 
 // Summarize calls the caller's model to write the summary of a plan.
-type Summarize func(context.Context, *threadkeepv1.SummaryPrompt) (string, error)
+type Summarize func(context.Context, *pb.SummaryPrompt) (string, error)
 
 // CompactWith compacts with the caller's model: it plans, calls summarize with the prompt if there is one, and applies the
-// plan. It returns nil and no error if there is nothing to compact.
+// plan. If there is nothing to compact, the response is empty and Applied is false.
 //
 // If another compaction is committed first, it plans again, at most five times in total, without calling summarize twice for
 // the same prompt. An error of summarize is returned, and a blank summary is an error; the session is then unchanged. Errors:
-// SessionNotFound, and VersionMismatch after five lost races.
-func (s *Session) CompactWith(
-	ctx context.Context, summarize Summarize, strategy *threadkeepv1.CompactionStrategy,
-) (*threadkeepv1.ApplyCompactionResponse, error) {
+// ErrSessionNotFound, and ErrVersionMismatch after five lost races.
+func (s *SessionHandle) CompactWith(
+	ctx context.Context, summarize Summarize, opts ...PlanOption,
+) (*pb.ApplyCompactionResponse, error) {
 	answers := map[string]string{}
-	var lost error
-	for range compactionAttempts {
-		request := &threadkeepv1.PlanCompactionRequest{Session: s.ref, Strategy: strategy}
-		planned, err := s.client.Compaction.PlanCompaction(ctx, request)
+	actor := settingsOf(opts, PlanOption.forPlan).actor
+	for attempt := 1; ; attempt++ {
+		planned, err := s.PlanCompaction(ctx, opts...)
 		if err != nil {
 			return nil, err
 		}
 		plan := planned.GetPlan()
 		if len(plan.GetArchiveEventIds()) == 0 && len(plan.GetInserts()) == 0 {
-			return nil, nil
+			return &pb.ApplyCompactionResponse{}, nil
 		}
+		summary := ""
 		if prompt := plan.GetSummaryPrompt(); prompt != nil {
-			summary, known := answers[prompt.GetDigest()]
-			if !known {
+			known := false
+			if summary, known = answers[prompt.GetDigest()]; !known {
 				if summary, err = summarize(ctx, prompt); err != nil {
 					return nil, err
 				}
 				answers[prompt.GetDigest()] = summary
 			}
-			if strings.TrimSpace(summary) == "" {
-				return nil, errBlank
-			}
-			complete(plan, summary)
 		}
-		archive := &threadkeepv1.EventIds{Ids: plan.GetArchiveEventIds()}
-		applied, err := s.client.Compaction.ApplyCompaction(ctx, &threadkeepv1.ApplyCompactionRequest{
-			Session:               s.ref,
-			CompactionId:          NewEventID(), // so that retries compact once
-			ExpectedWindowVersion: planned.GetWindowVersion(),
-			Archive:               &threadkeepv1.ApplyCompactionRequest_EventIds{EventIds: archive},
-			Inserts:               plan.GetInserts(),
-			Branch:                plan.GetBranch(),
-			Strategy:              plan.GetStrategy(),
-		})
-		if !errors.Is(err, VersionMismatch) {
+		applied, err := s.ApplyCompaction(ctx, planned, summary, WithActor(actor))
+		if !errors.Is(err, ErrVersionMismatch) || attempt == compactionAttempts {
 			return applied, err
 		}
-		lost = err
 	}
-	return nil, lost
 }
 
-// complete sets the model's text in the event that the plan leaves empty.
-func complete(plan *threadkeepv1.CompactionPlan, summary string) {
-	for _, insert := range plan.GetInserts() {
+// completed returns the inserts with the model's text in the event that the plan leaves empty.
+func completed(plan *pb.CompactionPlan, summary string) []*pb.CompactionInsert {
+	inserts := proto.CloneOf(plan).GetInserts()
+	for _, insert := range inserts {
 		for _, event := range insert.GetEvents() {
 			parts := event.GetMessage().GetParts()
-			if event.GetMessage().GetRole() != threadkeepv1.Role_ROLE_ASSISTANT || len(parts) != 1 {
+			if event.GetMessage().GetRole() != RoleAssistant || len(parts) != 1 {
 				continue
 			}
-			if text, ok := parts[0].GetContent().(*threadkeepv1.Part_Text); ok && text.Text == "" {
+			if text, ok := parts[0].GetContent().(*pb.Part_Text); ok && text.Text == "" {
 				text.Text = summary
 			}
 		}
 	}
+	return inserts
 }

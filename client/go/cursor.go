@@ -1,6 +1,6 @@
 package threadkeep
 
-import "github.com/threadkeep/threadkeep-go/threadkeep/v1"
+import pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 
 // Number of sessions whose last version is remembered; sometimes twice as many.
 const rememberedSessions = 4096
@@ -38,7 +38,7 @@ func (c *cursor) take(change *Change) *Change {
 func (c *cursor) isNew(change *Change) bool {
 	ref := change.GetSession()
 	key := [3]string{ref.GetApp(), ref.GetUserId(), ref.GetSessionId()}
-	if s := change.GetSessionChange(); s != nil && s.GetKind() != threadkeepv1.SessionChangeKind_SESSION_CHANGE_KIND_UPDATED {
+	if s := change.GetSessionChange(); s != nil && s.GetKind() != pb.SessionChangeKind_SESSION_CHANGE_KIND_UPDATED {
 		delete(c.recent, key) // a session of this name begins or ends, so its versions are no longer valid
 		delete(c.older, key)
 	}

@@ -4,26 +4,26 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // batchOf returns a change of s1 with events of these seqs at this log version.
 func batchOf(version int64, token string, continues bool, seqs ...int64) *Change {
-	batch := &threadkeepv1.EventBatch{Continues: continues}
+	batch := &pb.EventBatch{Continues: continues}
 	for _, seq := range seqs {
 		batch.Events = append(batch.Events, &Event{Seq: seq})
 	}
 	return &Change{
 		Session:     &SessionRef{App: "shop", UserId: "alice", SessionId: "s1"},
-		Kind:        &threadkeepv1.Change_Batch{Batch: batch},
+		Kind:        &pb.Change_Batch{Batch: batch},
 		ResumeToken: token,
-		Versions:    &threadkeepv1.SessionVersions{LogVersion: version},
+		Versions:    &pb.SessionVersions{LogVersion: version},
 	}
 }
 
-func sessionChange(kind threadkeepv1.SessionChangeKind) *Change {
+func sessionChange(kind pb.SessionChangeKind) *Change {
 	change := batchOf(0, "", false)
-	change.Kind = &threadkeepv1.Change_SessionChange{SessionChange: &threadkeepv1.SessionChange{Kind: kind}}
+	change.Kind = &pb.Change_SessionChange{SessionChange: &pb.SessionChange{Kind: kind}}
 	return change
 }
 
@@ -58,7 +58,7 @@ func TestPartsAreJoined(t *testing.T) {
 func TestCheckpointBetweenPartsIsDelivered(t *testing.T) {
 	c := &cursor{}
 	c.take(batchOf(1, "", true, 1))
-	checkpoint := &Change{Kind: &threadkeepv1.Change_Checkpoint{Checkpoint: &threadkeepv1.Checkpoint{}}, ResumeToken: "c"}
+	checkpoint := &Change{Kind: &pb.Change_Checkpoint{Checkpoint: &pb.Checkpoint{}}, ResumeToken: "c"}
 	if c.take(checkpoint) != checkpoint || c.token != "c" {
 		t.Fatal("no checkpoint")
 	}
@@ -68,14 +68,14 @@ func TestCheckpointBetweenPartsIsDelivered(t *testing.T) {
 }
 
 func TestPartsOfACompactionAreJoined(t *testing.T) {
-	part := func(continues bool, record *threadkeepv1.Compaction, seq int64) *Change {
+	part := func(continues bool, record *pb.Compaction, seq int64) *Change {
 		change := batchOf(3, "t", false)
-		notice := &threadkeepv1.CompactionNotice{Compaction: record, Inserted: []*Event{{Seq: seq}}, Continues: continues}
-		change.Kind = &threadkeepv1.Change_Compaction{Compaction: notice}
+		notice := &pb.CompactionNotice{Compaction: record, Inserted: []*Event{{Seq: seq}}, Continues: continues}
+		change.Kind = &pb.Change_Compaction{Compaction: notice}
 		return change
 	}
 	c := &cursor{}
-	if c.take(part(true, &threadkeepv1.Compaction{CompactionId: "c1"}, 8)) != nil {
+	if c.take(part(true, &pb.Compaction{CompactionId: "c1"}, 8)) != nil {
 		t.Fatal("a part was returned")
 	}
 	whole := c.take(part(false, nil, 9))
@@ -105,10 +105,10 @@ func TestRepetitionsAreDropped(t *testing.T) {
 	if c.token != "t4" {
 		t.Fatal("the token of a repetition counts all the same:", c.token)
 	}
-	if c.take(sessionChange(threadkeepv1.SessionChangeKind_SESSION_CHANGE_KIND_UPDATED)) == nil || c.take(batchOf(2, "", false)) != nil {
+	if c.take(sessionChange(pb.SessionChangeKind_SESSION_CHANGE_KIND_UPDATED)) == nil || c.take(batchOf(2, "", false)) != nil {
 		t.Fatal("an update begins no new session")
 	}
-	if c.take(sessionChange(threadkeepv1.SessionChangeKind_SESSION_CHANGE_KIND_DELETED)) == nil || c.take(batchOf(1, "", false)) == nil {
+	if c.take(sessionChange(pb.SessionChangeKind_SESSION_CHANGE_KIND_DELETED)) == nil || c.take(batchOf(1, "", false)) == nil {
 		t.Fatal("a session of the same name is another one")
 	}
 }

@@ -1,7 +1,6 @@
 package threadkeep
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +24,8 @@ const errorDomain = "threadkeep.dev"
 // errors.Is compares it with a Reason, and with context.DeadlineExceeded, context.Canceled and ErrClosed if one of these ended
 // the call. gRPC's status.Code reads its Code.
 type Error struct {
-	// Reason is the server's reason. Without one it is derived from unambiguous codes (DeadlineExceeded, Unauthenticated,
-	// PermissionDenied, Internal); otherwise it is empty.
+	// Reason is the server's reason. Without one it is derived from unambiguous codes (ErrDeadlineExceeded, ErrUnauthenticated,
+	// ErrPermissionDenied, ErrInternal); otherwise it is empty.
 	Reason Reason
 	// Code is the gRPC status code. Unavailable: nothing was acknowledged, and a retry with the same event ids may succeed.
 	Code codes.Code
@@ -34,8 +33,8 @@ type Error struct {
 	Message string
 	// Metadata is the metadata of the reason; see ErrorReason for the keys.
 	Metadata map[string]string
-	// Fields are the invalid fields of the request, each with a path and a description.
-	Fields []*errdetails.BadRequest_FieldViolation
+	// Violations are the invalid fields of the request.
+	Violations []FieldViolation
 	// RetryAfter is the time after which the same request can succeed; 0 if the server specifies none.
 	RetryAfter time.Duration
 
@@ -43,9 +42,34 @@ type Error struct {
 	details []*anypb.Any
 }
 
-// Error returns the reason, or else the code, and the message.
+// FieldViolation is an invalid field of a request.
+type FieldViolation struct {
+	// Field is the path in the request, for example "events[3].message".
+	Field string
+	// Description of the problem.
+	Description string
+}
+
+// Error returns reason, code, message and the request id, as far as there are any.
 func (e *Error) Error() string {
-	return fmt.Sprintf("threadkeep: %s: %s", cmp.Or(string(e.Reason), e.Code.String()), e.Message)
+	named := e.Code.String()
+	if e.Reason != "" {
+		named = fmt.Sprintf("%s (%s)", e.Reason, e.Code)
+	}
+	if id := e.RequestID(); id != "" {
+		return fmt.Sprintf("threadkeep: %s: %s [request %s]", named, e.Message, id)
+	}
+	return fmt.Sprintf("threadkeep: %s: %s", named, e.Message)
+}
+
+// RequestID returns the id under which the server logged the failure; empty if it sent none.
+func (e *Error) RequestID() string {
+	return e.Metadata["request_id"]
+}
+
+// IsTransient reports whether the same call may succeed later: the server is unavailable, or specifies a retry delay.
+func (e *Error) IsTransient() bool {
+	return e.Code == codes.Unavailable || e.RetryAfter > 0
 }
 
 // Is makes errors.Is compare the error with a Reason.
@@ -87,7 +111,9 @@ func newError(err error, address string, closed bool) *Error {
 		case *errdetails.RetryInfo:
 			e.RetryAfter = d.GetRetryDelay().AsDuration()
 		case *errdetails.BadRequest:
-			e.Fields = d.GetFieldViolations()
+			for _, violation := range d.GetFieldViolations() {
+				e.Violations = append(e.Violations, FieldViolation{violation.GetField(), violation.GetDescription()})
+			}
 		}
 	}
 	if e.Reason == "" {
@@ -114,14 +140,14 @@ func (e *Error) explain(address string, closed bool) {
 		}
 		e.Message = fmt.Sprintf("no server at %s (%s); start one with `make serve` in Threadkeep's repository", address, e.Message)
 	case codes.DeadlineExceeded:
-		e.Reason, e.cause = DeadlineExceeded, context.DeadlineExceeded
+		e.Reason, e.cause = ErrDeadlineExceeded, context.DeadlineExceeded
 	case codes.Canceled:
 		e.cause = context.Canceled
 	case codes.Unauthenticated:
-		e.Reason = Unauthenticated
+		e.Reason = ErrUnauthenticated
 	case codes.PermissionDenied:
-		e.Reason = PermissionDenied
+		e.Reason = ErrPermissionDenied
 	case codes.Internal:
-		e.Reason = Internal
+		e.Reason = ErrInternal
 	}
 }

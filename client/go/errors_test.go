@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func TestEveryReasonOfTheProtosHasAConstant(t *testing.T) {
@@ -32,7 +32,7 @@ func TestEveryReasonOfTheProtosHasAConstant(t *testing.T) {
 		}
 		return true
 	})
-	for number, name := range threadkeepv1.ErrorReason_name {
+	for number, name := range pb.ErrorReason_name {
 		if short := strings.TrimPrefix(name, "ERROR_REASON_"); number != 0 && !constants[short] {
 			t.Errorf("%s has no constant", short)
 		}
@@ -46,26 +46,38 @@ func TestEveryReasonOfTheProtosHasAConstant(t *testing.T) {
 
 func TestErrorHasTheServersDetails(t *testing.T) {
 	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "page_size", Description: "no"}}}
-	sent := refusal(codes.InvalidArgument, InvalidField, map[string]string{"field": "page_size"}, bad, retryInfo(1500*time.Millisecond))
+	sent := refusal(codes.InvalidArgument, ErrInvalidField, map[string]string{"field": "page_size"}, bad, retryInfo(1500*time.Millisecond))
 	err := fmt.Errorf("while reading: %w", error(newError(sent, "a:1", false)))
 	var e *Error
 	if !errors.As(err, &e) {
 		t.Fatal(err)
 	}
-	if !errors.Is(err, InvalidField) || errors.Is(err, SessionNotFound) || e.Reason.Enum() != threadkeepv1.ErrorReason_ERROR_REASON_INVALID_FIELD {
+	if !errors.Is(err, ErrInvalidField) || errors.Is(err, ErrSessionNotFound) || e.Reason.Enum() != pb.ErrorReason_ERROR_REASON_INVALID_FIELD {
 		t.Error(e.Reason)
 	}
 	if e.Code != codes.InvalidArgument || e.Message != "the server says so" || e.Metadata["field"] != "page_size" {
 		t.Errorf("%+v", e)
 	}
-	if len(e.Fields) != 1 || e.Fields[0].GetField() != "page_size" || e.Fields[0].GetDescription() != "no" {
-		t.Error(e.Fields)
+	if len(e.Violations) != 1 || e.Violations[0].Field != "page_size" || e.Violations[0].Description != "no" {
+		t.Error(e.Violations)
 	}
 	if e.RetryAfter != 1500*time.Millisecond {
 		t.Error(e.RetryAfter)
 	}
-	if e.Error() != "threadkeep: INVALID_FIELD: the server says so" || status.Code(err) != codes.InvalidArgument {
+	if e.Error() != "threadkeep: INVALID_FIELD (InvalidArgument): the server says so" || status.Code(err) != codes.InvalidArgument {
 		t.Error(e)
+	}
+}
+
+func TestErrorSaysTheRequestIDAndWhetherItIsTransient(t *testing.T) {
+	e := newError(refusal(codes.Internal, ErrInternal, map[string]string{"request_id": "r1"}), "a:1", false)
+	if e.RequestID() != "r1" || e.Error() != "threadkeep: INTERNAL (Internal): the server says so [request r1]" || e.IsTransient() {
+		t.Error(e)
+	}
+	for _, err := range []error{refusal(codes.Unavailable, ErrServerDraining, nil), refusal(codes.ResourceExhausted, ErrRateLimited, nil, retryInfo(1))} {
+		if e := newError(err, "a:1", false); !e.IsTransient() {
+			t.Error(e)
+		}
 	}
 }
 
@@ -87,9 +99,9 @@ func TestReasonOfAnotherDomainIsIgnored(t *testing.T) {
 }
 
 func TestErrorReturnedByAServerKeepsItsDetails(t *testing.T) {
-	sent := refusal(codes.Aborted, VersionMismatch, map[string]string{"actual": "9"}, retryInfo(time.Second))
+	sent := refusal(codes.Aborted, ErrVersionMismatch, map[string]string{"actual": "9"}, retryInfo(time.Second))
 	passedOn := newError(status.Convert(error(newError(sent, "a:1", false))).Err(), "b:2", false)
-	if !errors.Is(passedOn, VersionMismatch) || passedOn.Metadata["actual"] != "9" || passedOn.RetryAfter != time.Second {
+	if !errors.Is(passedOn, ErrVersionMismatch) || passedOn.Metadata["actual"] != "9" || passedOn.RetryAfter != time.Second {
 		t.Errorf("%+v", passedOn)
 	}
 	if st := newError(status.Error(codes.Unavailable, "away"), "a:1", false).GRPCStatus(); !strings.Contains(st.Message(), "no server") {
@@ -107,10 +119,10 @@ func TestErrorsWithoutAReason(t *testing.T) {
 	}{
 		"broken":   {status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: INTERNAL_ERROR"), codes.Unavailable, "", nil, "no server at a:1 (stream"},
 		"cut":      {status.Error(codes.Internal, "server closed the stream without sending trailers"), codes.Unavailable, "", nil, "no server at a:1"},
-		"internal": {status.Error(codes.Internal, "grpc: failed to unmarshal"), codes.Internal, Internal, nil, "unmarshal"},
-		"deadline": {context.DeadlineExceeded, codes.DeadlineExceeded, DeadlineExceeded, context.DeadlineExceeded, "deadline"},
+		"internal": {status.Error(codes.Internal, "grpc: failed to unmarshal"), codes.Internal, ErrInternal, nil, "unmarshal"},
+		"deadline": {context.DeadlineExceeded, codes.DeadlineExceeded, ErrDeadlineExceeded, context.DeadlineExceeded, "deadline"},
 		"canceled": {context.Canceled, codes.Canceled, "", context.Canceled, "canceled"},
-		"token":    {status.Error(codes.Unauthenticated, "who?"), codes.Unauthenticated, Unauthenticated, nil, "who?"},
+		"token":    {status.Error(codes.Unauthenticated, "who?"), codes.Unauthenticated, ErrUnauthenticated, nil, "who?"},
 		"other":    {errors.New("not of gRPC"), codes.Unknown, "", nil, "not of gRPC"},
 	} {
 		e := newError(want.err, "a:1", false)

@@ -3,30 +3,28 @@ package threadkeep
 import (
 	"context"
 	"iter"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// Memory is a handle on the long-term memory of one user in one app. Creating it makes no call, and it needs no closing.
-//
-// The handle's scope replaces the scope of requests. In addition to the errors of every call, every method may fail with
-// MemoryNotConfigured.
-type Memory struct {
+// UserMemory is a handle on the long-term memory of one user in one app. Creating it makes no call, and it needs no closing. In
+// addition to the errors of every call, every method may fail with ErrMemoryNotConfigured.
+type UserMemory struct {
 	client *Client
-	scope  *threadkeepv1.MemoryScope
+	scope  *pb.MemoryScope
 }
 
-// Memory returns a handle on the memory of the client's user in its app.
-func (c *Client) Memory() *Memory {
-	return c.MemoryOf(&threadkeepv1.MemoryScope{App: c.user.GetApp(), UserId: c.user.GetUserId()})
+// Memory returns a handle on the memory of a user: by default the client's, in its app. WithUser and WithApp name others.
+func (c *Client) Memory(opts ...ScopeOption) *UserMemory {
+	given := settingsOf(opts, ScopeOption.forScope)
+	return &UserMemory{client: c, scope: &pb.MemoryScope{App: value(c.appOf(given)), UserId: c.userOf(given)}}
 }
 
-// MemoryOf returns a handle on the memory of this scope, which is used unchanged.
-func (c *Client) MemoryOf(scope *threadkeepv1.MemoryScope) *Memory {
-	return &Memory{client: c, scope: proto.CloneOf(scope)}
-}
+// Scope returns a copy of the user and app of the memory.
+func (m *UserMemory) Scope() *pb.MemoryScope { return proto.CloneOf(m.scope) }
 
 // Remember returns an entry to add, with a text as a user message. Set its other fields (Author, EventTime, MetadataJson ...)
 // as needed.
@@ -34,11 +32,70 @@ func Remember(text string) *MemoryEntry {
 	return &MemoryEntry{Content: User(text).Message}
 }
 
+// MemoryFilter selects memories. Fields combine with AND, values inside one with OR.
+type MemoryFilter struct {
+	// SessionIDs are the ids of the sessions that the entries come from.
+	SessionIDs []string
+	// Authors of the entries, compared exactly.
+	Authors []string
+	// FromTime and ToTime are the earliest and the latest time, inclusive.
+	FromTime, ToTime time.Time
+	// Metadata are top-level values of the metadata, numbers and booleans as JSON text. All must match.
+	Metadata map[string]string
+}
+
+type (
+	memoryFilterOption func(*settings)
+	ingestOption       func(*settings)
+)
+
+func (o memoryFilterOption) forMemory(s *settings)       { o(s) }
+func (o memoryFilterOption) forMemorySearch(s *settings) { o(s) }
+func (o ingestOption) forMemory(s *settings)             { o(s) }
+
+// WithMemoryFilter selects memories, for Search and List.
+func WithMemoryFilter(filter MemoryFilter) interface {
+	MemoryOption
+	MemorySearchOption
+} {
+	return memoryFilterOption(func(s *settings) {
+		s.memoryFilter = &pb.MemoryFilter{
+			SessionIds: filter.SessionIDs, Authors: filter.Authors, Metadata: filter.Metadata,
+			FromTime: timestamp(filter.FromTime), ToTime: timestamp(filter.ToTime),
+		}
+	})
+}
+
+// WithTopK sets the maximum number of found entries. Default: 10; 5 for Semantic.
+func WithTopK(n int) MemorySearchOption {
+	return topOption(func(s *settings) { s.topK = int32(n) })
+}
+
+// WithEventIDs ingests only these events, at most 1,000, for AddSession.
+func WithEventIDs(ids ...string) MemoryOption {
+	return ingestOption(func(s *settings) { s.ingest.EventIds = ids })
+}
+
+// IngestTools also ingests tool calls and tool results, for AddSession.
+func IngestTools() MemoryOption {
+	return ingestOption(func(s *settings) { s.ingest.IncludeTools = true })
+}
+
+// IngestReasoning also ingests reasoning, for AddSession.
+func IngestReasoning() MemoryOption {
+	return ingestOption(func(s *settings) { s.ingest.IncludeReasoning = true })
+}
+
+// IngestSynthetic also ingests synthetic events, such as summaries, for AddSession.
+func IngestSynthetic() MemoryOption {
+	return ingestOption(func(s *settings) { s.ingest.IncludeSynthetic = true })
+}
+
 // Add adds entries, all or none; results are in their order. Entries without an id get one in a copy before they are sent, so
-// that the client's retries add nothing twice. An existing id with the same content is a replay. Errors: MemoryIDConflict,
-// EventTooLarge, BatchTooLarge.
-func (m *Memory) Add(ctx context.Context, entries ...*MemoryEntry) (*threadkeepv1.AddMemoriesResponse, error) {
-	request := &threadkeepv1.AddMemoriesRequest{Scope: m.scope}
+// that the client's retries add nothing twice. An existing id with the same content is a replay. Errors: ErrMemoryIDConflict,
+// ErrEventTooLarge, ErrBatchTooLarge.
+func (m *UserMemory) Add(ctx context.Context, entries ...*MemoryEntry) (*pb.AddMemoriesResponse, error) {
+	request := &pb.AddMemoriesRequest{Scope: m.scope}
 	for _, entry := range entries {
 		if entry.GetId() == "" {
 			entry = copyOf(entry)
@@ -46,43 +103,67 @@ func (m *Memory) Add(ctx context.Context, entries ...*MemoryEntry) (*threadkeepv
 		}
 		request.Memories = append(request.Memories, entry)
 	}
-	return m.client.Memories.AddMemories(ctx, request)
+	return m.client.raw.Memories.AddMemories(ctx, request)
 }
 
-// AddSession ingests a session: it adds one entry per event with text, unless the request says otherwise; nil is an empty
-// request. Existing entries are unchanged and deleted entries stay deleted, so the call can be repeated. Errors:
-// SessionNotFound, AmbiguousSession, EventNotFound.
-func (m *Memory) AddSession(
-	ctx context.Context, sessionID string, request *threadkeepv1.AddSessionToMemoryRequest,
-) (*threadkeepv1.AddSessionToMemoryResponse, error) {
-	own := copyOf(request)
-	own.Session = &SessionRef{App: m.scope.GetApp(), UserId: m.scope.GetUserId(), SessionId: sessionID}
-	return m.client.Memories.AddSessionToMemory(ctx, own)
+// AddSession ingests a session: it adds one entry per event with text, or what WithEventIDs, IngestTools, IngestReasoning,
+// IngestSynthetic and WithMetadata say. Existing entries are unchanged and deleted entries stay deleted, so the call can be
+// repeated. Errors: ErrSessionNotFound, ErrAmbiguousSession, ErrEventNotFound.
+func (m *UserMemory) AddSession(ctx context.Context, sessionID string, opts ...MemoryOption) (*pb.AddSessionToMemoryResponse, error) {
+	given := settingsOf(opts, MemoryOption.forMemory)
+	if given.err != nil {
+		return nil, given.err
+	}
+	request := &given.ingest
+	request.MetadataJson = value(given.metadata)
+	request.Session = &SessionRef{App: m.scope.GetApp(), UserId: m.scope.GetUserId(), SessionId: sessionID}
+	return m.client.raw.Memories.AddSessionToMemory(ctx, request)
 }
 
-// Search returns the entries that match the query, best first. An empty query returns nothing. Errors: EmbedderNotConfigured,
-// EmbedderFailed.
-func (m *Memory) Search(
-	ctx context.Context, request *threadkeepv1.SearchMemoryRequest,
-) (*threadkeepv1.SearchMemoryResponse, error) {
-	own := copyOf(request)
-	own.Scope = m.scope
-	return m.client.Memories.SearchMemory(ctx, own)
+// Search returns the entries that match the query, best first. An empty query returns nothing. Errors:
+// ErrEmbedderNotConfigured, ErrEmbedderFailed.
+func (m *UserMemory) Search(ctx context.Context, query string, opts ...MemorySearchOption) (*pb.SearchMemoryResponse, error) {
+	given := settingsOf(opts, MemorySearchOption.forMemorySearch)
+	return m.client.raw.Memories.SearchMemory(ctx, &pb.SearchMemoryRequest{
+		Scope: m.scope, Query: query, Mode: given.search.GetMode(), TopK: given.topK, MinScore: given.search.MinScore,
+		Filter: given.memoryFilter, Recency: given.search.GetRecency(), ReferenceTime: given.search.GetReferenceTime(),
+	})
 }
 
-// List iterates over the matching entries, most recently added first, page by page like Session.Events. A nil request matches
-// all.
-func (m *Memory) List(ctx context.Context, request *threadkeepv1.ListMemoriesRequest) iter.Seq2[*MemoryEntry, error] {
-	own := copyOf(request)
-	own.Scope = m.scope
-	return pages(ctx, own, m.client.Memories.ListMemories, (*threadkeepv1.ListMemoriesResponse).GetEntries)
+func (m *UserMemory) listRequest(opts []MemoryOption) *pb.ListMemoriesRequest {
+	given := settingsOf(opts, MemoryOption.forMemory)
+	return &pb.ListMemoriesRequest{
+		Scope: m.scope, Filter: given.memoryFilter, PageSize: given.pageSize, PageToken: given.pageToken,
+	}
 }
 
-// Delete deletes the specified entries permanently; the response is a receipt.
-func (m *Memory) Delete(
-	ctx context.Context, request *threadkeepv1.DeleteMemoriesRequest,
-) (*threadkeepv1.DeleteMemoriesResponse, error) {
-	own := copyOf(request)
-	own.Scope = m.scope
-	return m.client.Memories.DeleteMemories(ctx, own)
+// List iterates over the matching entries, most recently added first, page by page like SessionHandle.Events.
+func (m *UserMemory) List(ctx context.Context, opts ...MemoryOption) iter.Seq2[*MemoryEntry, error] {
+	return pages(ctx, m.listRequest(opts), nil, m.client.raw.Memories.ListMemories, (*pb.ListMemoriesResponse).GetEntries)
+}
+
+// ListPage returns one page of List.
+func (m *UserMemory) ListPage(ctx context.Context, opts ...MemoryOption) (*pb.ListMemoriesResponse, error) {
+	return m.client.raw.Memories.ListMemories(ctx, m.listRequest(opts))
+}
+
+// Delete deletes the entries with these ids permanently; the response is a receipt. Unknown ids are counted.
+func (m *UserMemory) Delete(ctx context.Context, ids ...string) (*pb.DeleteMemoriesResponse, error) {
+	return m.client.raw.Memories.DeleteMemories(ctx, &pb.DeleteMemoriesRequest{
+		Scope: m.scope, Selection: &pb.DeleteMemoriesRequest_Ids{Ids: &pb.MemoryIds{Ids: ids}},
+	})
+}
+
+// DeleteOfSession deletes the entries that come from a session, which need not exist.
+func (m *UserMemory) DeleteOfSession(ctx context.Context, sessionID string) (*pb.DeleteMemoriesResponse, error) {
+	return m.client.raw.Memories.DeleteMemories(ctx, &pb.DeleteMemoriesRequest{
+		Scope: m.scope, Selection: &pb.DeleteMemoriesRequest_SessionId{SessionId: sessionID},
+	})
+}
+
+// DeleteAll deletes all entries.
+func (m *UserMemory) DeleteAll(ctx context.Context) (*pb.DeleteMemoriesResponse, error) {
+	return m.client.raw.Memories.DeleteMemories(ctx, &pb.DeleteMemoriesRequest{
+		Scope: m.scope, Selection: &pb.DeleteMemoriesRequest_All{All: true},
+	})
 }

@@ -11,60 +11,60 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // remembering is a server that records requests and responds to the first calls with Unavailable.
 type remembering struct {
-	threadkeepv1.UnimplementedMemoryServiceServer
-	threadkeepv1.UnimplementedToolServiceServer
-	added  []*threadkeepv1.AddMemoriesRequest
+	pb.UnimplementedMemoryServiceServer
+	pb.UnimplementedToolServiceServer
+	added  []*pb.AddMemoriesRequest
 	others []proto.Message
 	away   int
 }
 
 func (r *remembering) AddMemories(
-	_ context.Context, request *threadkeepv1.AddMemoriesRequest,
-) (*threadkeepv1.AddMemoriesResponse, error) {
+	_ context.Context, request *pb.AddMemoriesRequest,
+) (*pb.AddMemoriesResponse, error) {
 	if r.added = append(r.added, request); len(r.added) <= r.away {
 		return nil, status.Error(codes.Unavailable, "not now")
 	}
-	return &threadkeepv1.AddMemoriesResponse{}, nil
+	return &pb.AddMemoriesResponse{}, nil
 }
 
 func (r *remembering) AddSessionToMemory(
-	_ context.Context, request *threadkeepv1.AddSessionToMemoryRequest,
-) (*threadkeepv1.AddSessionToMemoryResponse, error) {
+	_ context.Context, request *pb.AddSessionToMemoryRequest,
+) (*pb.AddSessionToMemoryResponse, error) {
 	r.others = append(r.others, request)
-	return &threadkeepv1.AddSessionToMemoryResponse{Added: 2}, nil
+	return &pb.AddSessionToMemoryResponse{Added: 2}, nil
 }
 
 func (r *remembering) SearchMemory(
-	_ context.Context, request *threadkeepv1.SearchMemoryRequest,
-) (*threadkeepv1.SearchMemoryResponse, error) {
+	_ context.Context, request *pb.SearchMemoryRequest,
+) (*pb.SearchMemoryResponse, error) {
 	r.others = append(r.others, request)
-	return &threadkeepv1.SearchMemoryResponse{}, nil
+	return &pb.SearchMemoryResponse{}, nil
 }
 
 func (r *remembering) ListMemories(
-	_ context.Context, request *threadkeepv1.ListMemoriesRequest,
-) (*threadkeepv1.ListMemoriesResponse, error) {
+	_ context.Context, request *pb.ListMemoriesRequest,
+) (*pb.ListMemoriesResponse, error) {
 	r.others = append(r.others, request)
 	if request.GetPageToken() == "" {
-		return &threadkeepv1.ListMemoriesResponse{Entries: []*MemoryEntry{Remember("one")}, NextPageToken: "more"}, nil
+		return &pb.ListMemoriesResponse{Entries: []*MemoryEntry{Remember("one")}, NextPageToken: "more"}, nil
 	}
-	return &threadkeepv1.ListMemoriesResponse{Entries: []*MemoryEntry{Remember("two")}}, nil
+	return &pb.ListMemoriesResponse{Entries: []*MemoryEntry{Remember("two")}}, nil
 }
 
 func (r *remembering) DeleteMemories(
-	_ context.Context, request *threadkeepv1.DeleteMemoriesRequest,
-) (*threadkeepv1.DeleteMemoriesResponse, error) {
+	_ context.Context, request *pb.DeleteMemoriesRequest,
+) (*pb.DeleteMemoriesResponse, error) {
 	r.others = append(r.others, request)
-	return &threadkeepv1.DeleteMemoriesResponse{Deleted: 1}, nil
+	return &pb.DeleteMemoriesResponse{Deleted: 1}, nil
 }
 
-func (r *remembering) CallTool(_ context.Context, request *threadkeepv1.CallToolRequest) (*threadkeepv1.CallToolResponse, error) {
-	return &threadkeepv1.CallToolResponse{ResultJson: request.GetName()}, nil
+func (r *remembering) CallTool(_ context.Context, request *pb.CallToolRequest) (*pb.CallToolResponse, error) {
+	return &pb.CallToolResponse{ResultJson: request.GetName() + " " + request.GetArgumentsJson()}, nil
 }
 
 func (r *remembering) serve(t *testing.T) *Client {
@@ -74,8 +74,8 @@ func (r *remembering) serve(t *testing.T) *Client {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer()
-	threadkeepv1.RegisterMemoryServiceServer(server, r)
-	threadkeepv1.RegisterToolServiceServer(server, r)
+	pb.RegisterMemoryServiceServer(server, r)
+	pb.RegisterToolServiceServer(server, r)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return connected(t, listener.Addr().String())
@@ -95,38 +95,40 @@ func TestMemoriesAreRetriedWithTheSameIDs(t *testing.T) {
 	if given.Id != "" || len(sent[0].GetId()) != 36 || sent[1].GetId() != "mine" || sent[1].GetAuthor() != "ada" {
 		t.Error(given, sent)
 	}
-	if TextOfMemory(sent[0]) != "Likes tea." || sent[0].GetContent().GetRole() != threadkeepv1.Role_ROLE_USER {
+	if TextOfMemory(sent[0]) != "Likes tea." || sent[0].GetContent().GetRole() != pb.Role_ROLE_USER {
 		t.Error(sent[0])
 	}
 }
 
-func TestMemoryReplacesTheScopeOfRequests(t *testing.T) {
+func TestMemoryIsOfItsScope(t *testing.T) {
 	server := &remembering{}
 	client, ctx := server.serve(t), t.Context()
-	other := client.MemoryOf(&threadkeepv1.MemoryScope{App: "other", UserId: "bob"})
-	requested := &threadkeepv1.SearchMemoryRequest{Query: "tea", Scope: &threadkeepv1.MemoryScope{UserId: "eve"}}
-	_, err := other.AddSession(ctx, "s1", &threadkeepv1.AddSessionToMemoryRequest{IncludeTools: true})
-	_, failed := other.Search(ctx, requested)
-	_, refused := other.Delete(ctx, &threadkeepv1.DeleteMemoriesRequest{Selection: &threadkeepv1.DeleteMemoriesRequest_All{All: true}})
-	if err != nil || failed != nil || refused != nil || requested.Scope.UserId != "eve" {
-		t.Fatal(err, failed, refused, requested)
+	other := client.Memory(WithApp("other"), WithUser("bob"))
+	_, err := other.AddSession(ctx, "s1", IngestTools())
+	_, failed := other.Search(ctx, "tea", Ranked(), WithTopK(3), WithMemoryFilter(MemoryFilter{Authors: []string{"ada"}}))
+	_, refused := other.DeleteAll(ctx)
+	if err != nil || failed != nil || refused != nil {
+		t.Fatal(err, failed, refused)
 	}
-	if session := server.others[0].(*threadkeepv1.AddSessionToMemoryRequest); session.Session.SessionId != "s1" ||
+	if r := server.others[1].(*pb.SearchMemoryRequest); r.GetMode() != pb.SearchMode_SEARCH_MODE_RANKED || r.GetTopK() != 3 || r.GetFilter().GetAuthors()[0] != "ada" {
+		t.Error(r)
+	}
+	if session := server.others[0].(*pb.AddSessionToMemoryRequest); session.Session.SessionId != "s1" ||
 		session.Session.App != "other" || session.Session.UserId != "bob" || !session.IncludeTools {
 		t.Error(session)
 	}
 	for _, request := range server.others[1:] {
 		scope := request.(interface {
-			GetScope() *threadkeepv1.MemoryScope
+			GetScope() *pb.MemoryScope
 		}).GetScope()
 		if scope.GetApp() != "other" || scope.GetUserId() != "bob" {
 			t.Error(request)
 		}
 	}
-	if _, err := client.Memory().AddSession(ctx, "s1", nil); err != nil {
+	if _, err := client.Memory().AddSession(ctx, "s1"); err != nil {
 		t.Fatal(err)
 	}
-	if ref := server.others[3].(*threadkeepv1.AddSessionToMemoryRequest).Session; ref.App != "shop" || ref.UserId != "alice" {
+	if ref := server.others[3].(*pb.AddSessionToMemoryRequest).Session; ref.App != "shop" || ref.UserId != "alice" {
 		t.Error(ref)
 	}
 }
@@ -134,7 +136,7 @@ func TestMemoryReplacesTheScopeOfRequests(t *testing.T) {
 func TestMemoriesAreListedPageByPage(t *testing.T) {
 	server := &remembering{}
 	var texts []string
-	for entry, err := range server.serve(t).Memory().List(t.Context(), nil) {
+	for entry, err := range server.serve(t).Memory().List(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,10 +147,9 @@ func TestMemoriesAreListedPageByPage(t *testing.T) {
 	}
 }
 
-func TestToolsAreCalledLikeAnyMethod(t *testing.T) {
-	request := &threadkeepv1.CallToolRequest{Name: "load_memory"}
-	answer, err := (&remembering{}).serve(t).Tools.CallTool(t.Context(), request)
-	if err != nil || answer.GetResultJson() != "load_memory" {
+func TestCallToolSendsValuesAsJSON(t *testing.T) {
+	answer, err := (&remembering{}).serve(t).Session("s1").CallTool(t.Context(), "load_memory", map[string]any{"query": "tea"})
+	if err != nil || answer.GetResultJson() != `load_memory {"query":"tea"}` {
 		t.Error(answer, err)
 	}
 }

@@ -2,6 +2,7 @@ package threadkeep
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"regexp"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func TestBuilders(t *testing.T) {
@@ -25,9 +26,9 @@ func TestBuilders(t *testing.T) {
 		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"tool_call":
 			{"id": "c1", "name": "weather", "kind": "function", "arguments_json": "{ \"city\":\"Lisbon\" }"}}]}}`: Assistant("", call),
 		`{"message": {"role": "ROLE_TOOL", "parts": [{"tool_result":
-			{"call_id": "c1", "name": "weather", "parts": [{"text": "sunny"}]}}]}}`: ToolResult("c1", "weather", "sunny"),
+			{"call_id": "c1", "name": "weather", "parts": [{"text": "sunny"}]}}]}}`: ToolResult("c1", ToolOutput{Name: "weather", Text: "sunny"}),
 		`{"message": {"role": "ROLE_TOOL", "parts": [{"tool_result":
-			{"call_id": "c1", "structured_json": "{}", "is_error": true}}]}}`: AsError(ToolResultJSON("c1", "", "{}")),
+			{"call_id": "c1", "structured_json": "{}", "is_error": true}}]}}`: ToolError("c1", json.RawMessage("{}")),
 	} {
 		wanted := &Event{}
 		if err := protojson.Unmarshal([]byte(want), wanted); err != nil {
@@ -39,13 +40,22 @@ func TestBuilders(t *testing.T) {
 	}
 }
 
-func TestAsErrorDoesNotChangeAnEventWithoutToolResults(t *testing.T) {
-	for _, event := range []*Event{User("hi"), Assistant("", ToolCall("c", "n", "{}")), {}, nil, {Message: &threadkeepv1.ChatMessage{}}} {
-		before := proto.CloneOf(event)
-		if AsError(event) != event || !proto.Equal(event, before) {
-			t.Error(event)
-		}
+func TestToolValuesAreJSONAndTextIsKept(t *testing.T) {
+	call := ToolCall("c", "n", map[string]any{"city": "Lisbon"}).GetToolCall().GetArgumentsJson()
+	result := ToolResult("c", struct{ Found int }{2}).GetMessage().GetParts()[0].GetToolResult()
+	if call != `{"city":"Lisbon"}` || result.GetStructuredJson() != `{"Found":2}` || len(result.GetParts()) != 0 {
+		t.Error(call, result)
 	}
+	empty := ToolResult("c", "").GetMessage().GetParts()[0].GetToolResult()
+	if _, text := empty.GetParts()[0].GetContent().(*pb.Part_Text); !text {
+		t.Error(empty)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a function is no JSON")
+		}
+	}()
+	ToolResult("c", func() {})
 }
 
 func TestTextOf(t *testing.T) {
@@ -53,7 +63,7 @@ func TestTextOf(t *testing.T) {
 	if text := TextOf(event); text != "one\ntwo" {
 		t.Errorf("%q", text)
 	}
-	if text := TextOf(ToolResult("c", "n", "not searched")) + TextOf(nil) + TextOf(&Event{}); text != "" {
+	if text := TextOf(ToolResult("c", "not searched")) + TextOf(nil) + TextOf(&Event{}); text != "" {
 		t.Errorf("%q", text)
 	}
 }
@@ -81,7 +91,7 @@ func TestAppendSetsIDsInCopies(t *testing.T) {
 	bare, named := User("a"), User("b")
 	named.EventId = "mine"
 	given := []*Event{bare, named}
-	got := withIDs(given)
+	got := WithIDs(given)
 	if bare.EventId != "" || given[0] != bare || got[0] == bare || got[0].EventId == "" || got[1].EventId != "mine" {
 		t.Error(got)
 	}
@@ -91,17 +101,17 @@ func TestAppendSetsIDsInCopies(t *testing.T) {
 }
 
 func TestAppendRequests(t *testing.T) {
-	var got *threadkeepv1.AppendEventsRequest
-	s := &script{appendEvents: func(_ context.Context, r *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
+	var got *pb.AppendEventsRequest
+	s := &script{appendEvents: func(_ context.Context, r *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error) {
 		got = r
-		return &threadkeepv1.AppendEventsResponse{}, nil
+		return &pb.AppendEventsResponse{}, nil
 	}}
 	session := serve(t, s).Session("s1")
-	if _, err := session.Append(t.Context(), []*Event{User("a")}, Create(), IgnoreExisting(), ExpectLastEventID("")); err != nil {
+	if _, err := session.Append(t.Context(), []*Event{User("a")}, WithCreateIfMissing(WithTTL(time.Hour)), IgnoreExisting(), Expect(LastEventID(""))); err != nil {
 		t.Fatal(err)
 	}
-	_, last := got.Precondition.(*threadkeepv1.AppendEventsRequest_ExpectedLastEventId)
-	if got.CreateIfMissing == nil || got.IfExists != threadkeepv1.IfExists_IF_EXISTS_IGNORE || !last {
+	_, last := got.Precondition.(*pb.AppendEventsRequest_ExpectedLastEventId)
+	if got.CreateIfMissing.GetExpiry().GetTtl().GetSeconds() != 3600 || got.IfExists != pb.IfExists_IF_EXISTS_IGNORE || !last {
 		t.Error(got)
 	}
 	if got.GetSession().GetUserId() != "alice" || got.GetEvents()[0].GetEventId() == "" {
@@ -114,7 +124,7 @@ func TestAppendRequests(t *testing.T) {
 		t.Error(got)
 	}
 	got = nil
-	_, err := session.Append(t.Context(), []*Event{User("a")}, ExpectLogVersion(0), ExpectLastEventID(""))
+	_, err := session.Append(t.Context(), []*Event{User("a")}, Expect(LogVersion(0)), Expect(LastEventID("")))
 	if err == nil || errors.As(err, new(*Error)) || got != nil {
 		t.Error(err, got)
 	}

@@ -2,75 +2,101 @@ package threadkeep
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
-// Context returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window. spec narrows
-// it; nil means the window within the size of the session or the server. An unknown session returns an empty context. Errors:
-// InvalidField, AmbiguousSession.
-func (s *Session) Context(ctx context.Context, spec *threadkeepv1.ContextSpec) (*threadkeepv1.GetContextResponse, error) {
-	return s.client.Events.GetContext(ctx, &threadkeepv1.GetContextRequest{Session: s.ref, Spec: spec})
+// GetContext returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window. The
+// provider, at most one, narrows it; by default it is that of WithMemory, else the window within the size of the session or the
+// server. An unknown session returns an empty context. Errors: ErrInvalidField, ErrAmbiguousSession.
+func (s *SessionHandle) GetContext(ctx context.Context, memory ...MemoryProvider) (*pb.GetContextResponse, error) {
+	provider := s.memory
+	switch len(memory) {
+	case 0:
+	case 1:
+		provider = memory[0]
+	default:
+		return nil, errors.New("threadkeep: give GetContext at most one MemoryProvider")
+	}
+	return s.client.raw.Events.GetContext(ctx, &pb.GetContextRequest{Session: s.ref, Spec: provider.spec})
 }
 
-// Events iterates over the matching events of the session, page by page. A nil request matches all. Each page is fetched when
-// needed, with its own deadline. The handle's session replaces that of the request.
+// GetEvent returns one event by its id. Errors: ErrSessionNotFound, ErrEventNotFound.
+func (s *SessionHandle) GetEvent(ctx context.Context, id string) (*Event, error) {
+	response, err := s.client.raw.Events.GetEvent(ctx, &pb.GetEventRequest{Session: s.ref, EventId: id})
+	return response.GetEvent(), err
+}
+
+type orderOption func(*settings)
+
+func (o orderOption) forEvents(s *settings) { o(s) }
+
+// NewestFirst lists events from the newest to the oldest.
+func NewestFirst() EventsOption {
+	return orderOption(func(s *settings) { s.order = pb.SortOrder_SORT_ORDER_DESCENDING })
+}
+
+func (s *SessionHandle) eventsRequest(opts []EventsOption) (*pb.ListEventsRequest, error) {
+	given := settingsOf(opts, EventsOption.forEvents)
+	return &pb.ListEventsRequest{
+		Session: s.ref, Filter: given.filter, Order: given.order, PageSize: given.pageSize, PageToken: given.pageToken,
+	}, given.err
+}
+
+// Events iterates over the matching events of the session, page by page. Each page is fetched when needed, with its own
+// deadline.
 //
-// An error ends the iteration and comes with a nil event. An unknown session has no events. Errors: InvalidField,
-// AmbiguousSession.
-func (s *Session) Events(ctx context.Context, request *threadkeepv1.ListEventsRequest) iter.Seq2[*Event, error] {
-	own := copyOf(request)
-	own.Session = s.ref
-	return pages(ctx, own, s.client.Events.ListEvents, (*threadkeepv1.ListEventsResponse).GetEvents)
-}
-
-// Compactions iterates over the session's compactions, newest first, page by page like Events. Errors: SessionNotFound.
-func (s *Session) Compactions(
-	ctx context.Context, request *threadkeepv1.ListCompactionsRequest,
-) iter.Seq2[*threadkeepv1.Compaction, error] {
-	own := copyOf(request)
-	own.Session = s.ref
-	return pages(ctx, own, s.client.Compaction.ListCompactions, (*threadkeepv1.ListCompactionsResponse).GetCompactions)
-}
-
-// Search iterates over the events that match the query, archived ones included, page by page like Events. The mode of the
-// request selects how to search; without one, the server chooses. Ranked hits come best first; take as many as you need.
+//	for event, err := range trip.Events(ctx, threadkeep.WithFilter(threadkeep.Filter{LastN: 20})) { ... }
 //
-// The scope of the request specifies where to search. App and user that it leaves empty are the client's, unless AllUsers or
-// AllApps is given; not both, because a search covers one user or one app. Errors: SessionNotFound and AmbiguousSession for a
-// specified session, InvalidField, EmbedderNotConfigured, EmbedderFailed.
-func (c *Client) Search(
-	ctx context.Context, request *threadkeepv1.SearchEventsRequest, opts ...ScopeOption,
-) iter.Seq2[*threadkeepv1.SearchHit, error] {
-	own := copyOf(request)
-	reachOf(c, opts).search(own)
-	return pages(ctx, own, c.Searches.SearchEvents, (*threadkeepv1.SearchEventsResponse).GetHits)
+// An error ends the iteration and comes with a nil event. An unknown session has no events. Errors: ErrInvalidField,
+// ErrAmbiguousSession.
+func (s *SessionHandle) Events(ctx context.Context, opts ...EventsOption) iter.Seq2[*Event, error] {
+	request, err := s.eventsRequest(opts)
+	return pages(ctx, request, err, s.client.raw.Events.ListEvents, (*pb.ListEventsResponse).GetEvents)
 }
 
-// ListSessions iterates over the matching sessions, newest first, page by page like Session.Events. An app or user that the
-// request leaves empty is the client's, unless AllApps or AllUsers is given.
-func (c *Client) ListSessions(
-	ctx context.Context, request *threadkeepv1.ListSessionsRequest, opts ...ScopeOption,
-) iter.Seq2[*threadkeepv1.Session, error] {
-	own, whose := copyOf(request), reachOf(c, opts)
-	own.App, own.UserId = whose.app(own.App), whose.user(own.UserId)
-	return pages(ctx, own, c.Sessions.ListSessions, (*threadkeepv1.ListSessionsResponse).GetSessions)
+// EventsPage returns one page of Events with its NextPageToken, and the log version at the time of the read.
+func (s *SessionHandle) EventsPage(ctx context.Context, opts ...EventsOption) (*pb.ListEventsResponse, error) {
+	request, err := s.eventsRequest(opts)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.raw.Events.ListEvents(ctx, request)
 }
 
-// DeleteExpiredSessions deletes sessions that expired before the time of the request, by default now, at most 1,000; the
-// response reports whether more remain. An app or user that the request leaves empty is the client's, unless AllApps or
-// AllUsers is given.
-func (c *Client) DeleteExpiredSessions(
-	ctx context.Context, request *threadkeepv1.DeleteExpiredSessionsRequest, opts ...ScopeOption,
-) (*threadkeepv1.DeleteExpiredSessionsResponse, error) {
-	own, whose := copyOf(request), reachOf(c, opts)
-	own.App, own.UserId = whose.app(own.App), whose.user(own.UserId)
-	return c.Sessions.DeleteExpiredSessions(ctx, own)
+// CallTool runs a recall tool for the session and its user; see Client.Tools. The arguments are JSON text, as the model wrote
+// them, or a value for json.Marshal; nil is an empty object. Errors of the model are a result with IsError. Errors:
+// ErrMemoryNotConfigured, ErrSessionNotFound.
+func (s *SessionHandle) CallTool(ctx context.Context, name string, arguments any) (*pb.CallToolResponse, error) {
+	text := ""
+	if arguments != nil {
+		var err error
+		if text, err = jsonText(arguments); err != nil {
+			return nil, err
+		}
+	}
+	return s.client.raw.Tools.CallTool(ctx, &pb.CallToolRequest{Session: s.ref, Name: name, ArgumentsJson: text})
+}
+
+// Tools returns the recall tools of the server. Give those that are Declared to your model, and its calls to
+// SessionHandle.CallTool.
+func (c *Client) Tools(ctx context.Context) ([]*pb.ToolDefinition, error) {
+	response, err := c.raw.Tools.ListTools(ctx, &pb.ListToolsRequest{})
+	return response.GetTools(), err
+}
+
+// Info returns version, engine, durability, limits and capabilities of the server. For its totals, which cost a scan, use Raw.
+func (c *Client) Info(ctx context.Context) (*pb.GetServerInfoResponse, error) {
+	return c.raw.Server.GetServerInfo(ctx, &pb.GetServerInfoRequest{})
 }
 
 // copyOf returns a copy of the message; an empty one for nil.
@@ -85,11 +111,16 @@ func setToken(request proto.Message, field protoreflect.Name, token string) {
 	message.Set(message.Descriptor().Fields().ByName(field), protoreflect.ValueOfString(token))
 }
 
-// pages iterates over a list, starting with the page of the request. Each range starts over.
+// pages iterates over a list, starting with the page of the request. Each range starts over. An error of the options is its
+// only item.
 func pages[Q proto.Message, P interface{ GetNextPageToken() string }, T any](
-	ctx context.Context, request Q, list func(context.Context, Q, ...grpc.CallOption) (P, error), items func(P) []*T,
+	ctx context.Context, request Q, invalid error, list func(context.Context, Q, ...grpc.CallOption) (P, error), items func(P) []*T,
 ) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		if invalid != nil {
+			yield(nil, invalid)
+			return
+		}
 		for own := proto.CloneOf(request); ; {
 			page, err := list(ctx, own)
 			if err != nil {
@@ -107,4 +138,123 @@ func pages[Q proto.Message, P interface{ GetNextPageToken() string }, T any](
 			setToken(own, "page_token", page.GetNextPageToken())
 		}
 	}
+}
+
+type (
+	searchOption func(*settings)
+	rankOption   func(*settings)
+	topOption    func(*settings)
+)
+
+func (o searchOption) forSearch(s *settings)     { o(s) }
+func (o rankOption) forSearch(s *settings)       { o(s) }
+func (o rankOption) forMemorySearch(s *settings) { o(s) }
+func (o topOption) forMemorySearch(s *settings)  { o(s) }
+
+// Ranking is an option of searches of events and of memories.
+type Ranking interface {
+	SearchOption
+	MemorySearchOption
+}
+
+func mode(mode pb.SearchMode) Ranking {
+	return rankOption(func(s *settings) { s.search.Mode = mode })
+}
+
+// Substring searches for the query literally, after case folding. Without a mode, the server chooses.
+func Substring() Ranking { return mode(pb.SearchMode_SEARCH_MODE_SUBSTRING) }
+
+// Ranked searches by words, best first.
+func Ranked() Ranking { return mode(pb.SearchMode_SEARCH_MODE_RANKED) }
+
+// Semantic searches by meaning; it needs an embedder.
+func Semantic() Ranking { return mode(pb.SearchMode_SEARCH_MODE_SEMANTIC) }
+
+// Hybrid combines Ranked and Semantic.
+func Hybrid() Ranking { return mode(pb.SearchMode_SEARCH_MODE_HYBRID) }
+
+// WithRecency boosts newer hits: at half the age halfLife, the boost is half of weight, at most 100; 0 is 1.
+func WithRecency(halfLife time.Duration, weight float64) Ranking {
+	return rankOption(func(s *settings) { s.search.Recency = &pb.Recency{HalfLife: durationpb.New(halfLife), Weight: weight} })
+}
+
+// WithMinScore sets the minimum score of a hit, from 0 to 1.
+func WithMinScore(score float64) Ranking {
+	return rankOption(func(s *settings) { s.search.MinScore = &score })
+}
+
+// WithReferenceTime sets the time to which "yesterday" in the query refers, and from which recency is measured. Default: now.
+func WithReferenceTime(at time.Time) Ranking {
+	return rankOption(func(s *settings) { s.search.ReferenceTime = timestamppb.New(at) })
+}
+
+// WithFields searches these fields only. Default: all; for Substring the text.
+func WithFields(fields ...pb.SearchField) SearchOption {
+	return searchOption(func(s *settings) { s.search.Fields = fields })
+}
+
+// WithNeighbors returns n events before and after each hit. At most 10.
+func WithNeighbors(n int) SearchOption {
+	return searchOption(func(s *settings) { s.search.Neighbors = int32(n) })
+}
+
+// ByTurn returns one hit per turn: its best event.
+func ByTurn() SearchOption {
+	return searchOption(func(s *settings) { s.search.Grouping = pb.HitGrouping_HIT_GROUPING_TURN })
+}
+
+// BySession returns one hit per session: its best event.
+func BySession() SearchOption {
+	return searchOption(func(s *settings) { s.search.Grouping = pb.HitGrouping_HIT_GROUPING_SESSION })
+}
+
+// IncludeSynthetic also searches synthetic events, such as summaries, in the modes that leave them out.
+func IncludeSynthetic() SearchOption {
+	return searchOption(func(s *settings) { s.search.IncludeSynthetic = true })
+}
+
+// Search iterates over the events of the client's user and app that match the query, archived ones included, page by page like
+// SessionHandle.Events. Ranked hits come best first; take as many as you need. AnyUser requires one app. Errors:
+// ErrInvalidField, ErrEmbedderNotConfigured, ErrEmbedderFailed.
+func (c *Client) Search(ctx context.Context, query string, opts ...SearchOption) iter.Seq2[*pb.SearchHit, error] {
+	request, err := c.searchRequest(nil, query, opts)
+	return pages(ctx, request, err, c.raw.Searches.SearchEvents, (*pb.SearchEventsResponse).GetHits)
+}
+
+// SearchPage returns one page of Search, with the mode that was used.
+func (c *Client) SearchPage(ctx context.Context, query string, opts ...SearchOption) (*pb.SearchEventsResponse, error) {
+	request, err := c.searchRequest(nil, query, opts)
+	if err != nil {
+		return nil, err
+	}
+	return c.raw.Searches.SearchEvents(ctx, request)
+}
+
+// Search searches the events of the session like Client.Search; options of scope have no effect. Errors: ErrSessionNotFound,
+// ErrAmbiguousSession.
+func (s *SessionHandle) Search(ctx context.Context, query string, opts ...SearchOption) iter.Seq2[*pb.SearchHit, error] {
+	request, err := s.client.searchRequest(s.ref, query, opts)
+	return pages(ctx, request, err, s.client.raw.Searches.SearchEvents, (*pb.SearchEventsResponse).GetHits)
+}
+
+// SearchPage returns one page of Search, with the mode that was used.
+func (s *SessionHandle) SearchPage(ctx context.Context, query string, opts ...SearchOption) (*pb.SearchEventsResponse, error) {
+	request, err := s.client.searchRequest(s.ref, query, opts)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.raw.Searches.SearchEvents(ctx, request)
+}
+
+func (c *Client) searchRequest(session *SessionRef, query string, opts []SearchOption) (*pb.SearchEventsRequest, error) {
+	given := settingsOf(opts, SearchOption.forSearch)
+	request := &given.search
+	request.Query, request.Filter = query, given.filter
+	request.PageSize, request.PageToken = given.pageSize, given.pageToken
+	if session != nil {
+		request.Scope = &pb.SearchEventsRequest_Session{Session: session}
+	} else {
+		c.searchScope(given)
+	}
+	return request, given.err
 }

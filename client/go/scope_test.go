@@ -1,14 +1,14 @@
 package threadkeep
 
 import (
-	"context"
+	"errors"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // same fails the test unless the message equals the text form.
@@ -23,90 +23,78 @@ func same[M proto.Message](t *testing.T, name, want string, got M) {
 	}
 }
 
-func TestRequestWithEmptyAppOrUserUsesTheClients(t *testing.T) {
-	type options = []ScopeOption
+func TestCallCoversTheClientsUserAndAppUnlessItSaysAnother(t *testing.T) {
+	type options = []Scoped
 	for name, each := range map[string]struct {
-		app   *string
-		user  string
 		opts  options
 		wants string
 	}{
-		"labels alone":          {wants: `app: "shop" user_id: "alice"`},
-		"another user":          {user: "bob", wants: `app: "shop" user_id: "bob"`},
-		"another app":           {app: proto.String("travel"), wants: `app: "travel" user_id: "alice"`},
-		"no app":                {app: proto.String(""), wants: `app: "" user_id: "alice"`},
-		"all users":             {opts: options{AllUsers()}, wants: `app: "shop"`},
-		"all apps":              {opts: options{AllApps()}, wants: `user_id: "alice"`},
-		"all":                   {opts: options{AllUsers(), AllApps()}},
-		"all, but what is said": {app: proto.String(""), user: "bob", opts: options{AllUsers(), AllApps()}, wants: `app: "" user_id: "bob"`},
+		"nothing":               {wants: `app: "shop" user_id: "alice"`},
+		"another user":          {opts: options{WithUser("bob")}, wants: `app: "shop" user_id: "bob"`},
+		"another app":           {opts: options{WithApp("travel")}, wants: `app: "travel" user_id: "alice"`},
+		"no app":                {opts: options{WithApp("")}, wants: `app: "" user_id: "alice"`},
+		"any user":              {opts: options{AnyUser()}, wants: `app: "shop"`},
+		"any app":               {opts: options{AnyApp()}, wants: `user_id: "alice"`},
+		"any":                   {opts: options{AnyUser(), AnyApp()}},
+		"any, but what is said": {opts: options{WithApp(""), WithUser("bob"), AnyUser(), AnyApp()}, wants: `app: "" user_id: "bob"`},
 	} {
-		labels := map[string]string{"team": "red"}
-		listed := &threadkeepv1.ListSessionsRequest{App: each.app, UserId: each.user, Labels: labels}
-		scope := &threadkeepv1.ChangeScope{App: each.app, UserId: each.user, Labels: labels}
-		var gotList *threadkeepv1.ListSessionsRequest
-		var gotScope *threadkeepv1.ChangeScope
-		var gotDelete *threadkeepv1.DeleteExpiredSessionsRequest
+		var gotList *pb.ListSessionsRequest
+		var gotScope *pb.ChangeScope
+		var gotDelete *pb.DeleteExpiredSessionsRequest
 		client := serve(t, &script{
-			sessions: func(r *threadkeepv1.ListSessionsRequest) { gotList = r },
-			watchAll: func(r *threadkeepv1.WatchAllRequest, _ grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse]) error {
+			sessions: func(r *pb.ListSessionsRequest) { gotList = r },
+			watchAll: func(r *pb.WatchAllRequest, _ grpc.ServerStreamingServer[pb.WatchAllResponse]) error {
 				gotScope = r.GetScope()
-				return refusal(3, InvalidField, nil)
+				return refusal(3, ErrInvalidField, nil)
 			},
-			deleteExpired: func(r *threadkeepv1.DeleteExpiredSessionsRequest) { gotDelete = r },
+			deleteExpired: func(r *pb.DeleteExpiredSessionsRequest) { gotDelete = r },
 		})
-		for _, err := range client.ListSessions(t.Context(), listed, each.opts...) {
+		labels := WithLabels(map[string]string{"team": "red"})
+		listed, watched, expired := []SessionsOption{labels}, []WatchAllOption{labels}, []ExpiredOption{}
+		for _, option := range each.opts {
+			listed, watched, expired = append(listed, option), append(watched, option), append(expired, option)
+		}
+		for _, err := range client.Sessions(t.Context(), listed...) {
 			t.Error(name, err)
 		}
-		watched := make([]WatchOption, len(each.opts))
-		for i, option := range each.opts {
-			watched[i] = option
+		for range client.WatchAll(t.Context(), watched...) {
 		}
-		for range client.WatchAll(t.Context(), &threadkeepv1.WatchAllRequest{Scope: scope}, watched...) {
-		}
-		expired := &threadkeepv1.DeleteExpiredSessionsRequest{App: each.app, UserId: each.user}
-		if _, err := client.DeleteExpiredSessions(t.Context(), expired, each.opts...); err != nil {
+		if _, err := client.DeleteExpiredSessions(t.Context(), expired...); err != nil {
 			t.Error(name, err)
 		}
 		labeled := each.wants + ` labels: {key: "team" value: "red"}`
 		same(t, name+", list", labeled, gotList)
 		same(t, name+", watch", labeled, gotScope)
 		same(t, name+", deletion", each.wants, gotDelete)
-		if listed.App != each.app || listed.UserId != each.user || scope.App != each.app || scope.UserId != each.user {
-			t.Error(name, "the caller's request was changed")
-		}
 	}
 }
 
-func TestSearchWithEmptyAppOrUserUsesTheClients(t *testing.T) {
+func TestSearchCoversTheClientsUserAndAppUnlessItSaysAnother(t *testing.T) {
 	for name, each := range map[string]struct {
-		scope string
-		opts  []ScopeOption
+		opts  []SearchOption
 		wants string
 	}{
-		"nothing":                               {wants: `user: {app: "shop" user_id: "alice"}`},
-		"another user":                          {scope: `user: {user_id: "bob"}`, wants: `user: {app: "shop" user_id: "bob"}`},
-		"no app":                                {scope: `user: {app: ""}`, wants: `user: {app: "" user_id: "alice"}`},
-		"an app":                                {scope: `app: {app: "travel"}`, wants: `app: {app: "travel"}`},
-		"a session":                             {scope: `session: {session_id: "s1"}`, wants: `session: {session_id: "s1"}`},
-		"all users":                             {opts: []ScopeOption{AllUsers()}, wants: `app: {app: "shop"}`},
-		"all users, no app":                     {scope: `user: {app: ""}`, opts: []ScopeOption{AllUsers()}, wants: `app: {}`},
-		"all users, but one":                    {scope: `user: {user_id: "bob"}`, opts: []ScopeOption{AllUsers()}, wants: `user: {app: "shop" user_id: "bob"}`},
-		"all apps":                              {opts: []ScopeOption{AllApps()}, wants: `user: {user_id: "alice"}`},
-		"all of both, which the server refuses": {opts: []ScopeOption{AllUsers(), AllApps()}, wants: `user: {}`},
+		"nothing":          {wants: `user: {app: "shop" user_id: "alice"}`},
+		"another user":     {opts: []SearchOption{WithUser("bob")}, wants: `user: {app: "shop" user_id: "bob"}`},
+		"no app":           {opts: []SearchOption{WithApp("")}, wants: `user: {app: "" user_id: "alice"}`},
+		"any user":         {opts: []SearchOption{AnyUser()}, wants: `app: {app: "shop"}`},
+		"any user, no app": {opts: []SearchOption{AnyUser(), WithApp("")}, wants: `app: {}`},
+		"any app":          {opts: []SearchOption{AnyApp()}, wants: `user: {user_id: "alice"}`},
 	} {
-		given := &threadkeepv1.SearchEventsRequest{}
-		if err := prototext.Unmarshal([]byte(each.scope+` query: "x"`), given); err != nil {
-			t.Fatal(err)
-		}
-		before := proto.CloneOf(given)
-		var got *threadkeepv1.SearchEventsRequest
-		client := serve(t, &script{search: func(r *threadkeepv1.SearchEventsRequest) { got = r }})
-		for _, err := range client.Search(context.Background(), given, each.opts...) {
+		var got *pb.SearchEventsRequest
+		client := serve(t, &script{search: func(r *pb.SearchEventsRequest) { got = r }})
+		for _, err := range client.Search(t.Context(), "x", each.opts...) {
 			t.Error(name, err)
 		}
 		same(t, name, each.wants+` query: "x"`, got)
-		if !proto.Equal(given, before) {
-			t.Error(name, "the caller's request was changed")
+		for _, err := range client.Session("s1").Search(t.Context(), "x", each.opts...) {
+			t.Error(name, err)
+		}
+		same(t, name+", session", `session: {app: "shop" user_id: "alice" session_id: "s1"} query: "x"`, got)
+	}
+	for _, err := range connected(t, "127.0.0.1:1").Search(t.Context(), "x", AnyUser(), AnyApp()) {
+		if err == nil || errors.As(err, new(*Error)) {
+			t.Error("any user of any app:", err)
 		}
 	}
 }

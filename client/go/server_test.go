@@ -16,34 +16,34 @@ import (
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // script is a loopback server that does what a test scripts.
 type script struct {
-	threadkeepv1.UnimplementedEventServiceServer
-	threadkeepv1.UnimplementedSessionServiceServer
-	threadkeepv1.UnimplementedCompactionServiceServer
-	threadkeepv1.UnimplementedSubscriptionServiceServer
-	threadkeepv1.UnimplementedSearchServiceServer
+	pb.UnimplementedEventServiceServer
+	pb.UnimplementedSessionServiceServer
+	pb.UnimplementedCompactionServiceServer
+	pb.UnimplementedSubscriptionServiceServer
+	pb.UnimplementedSearchServiceServer
 
-	appendEvents  func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error)
-	create        func() (*threadkeepv1.CreateSessionResponse, error)
-	list          func(*threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error)
-	plan          func() (*threadkeepv1.PlanCompactionResponse, error)
-	apply         func(*threadkeepv1.ApplyCompactionRequest) (*threadkeepv1.ApplyCompactionResponse, error)
-	watch         func(*threadkeepv1.WatchSessionRequest, grpc.ServerStreamingServer[threadkeepv1.WatchSessionResponse]) error
-	watchAll      func(*threadkeepv1.WatchAllRequest, grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse]) error
-	search        func(*threadkeepv1.SearchEventsRequest)
-	sessions      func(*threadkeepv1.ListSessionsRequest)
-	deleteExpired func(*threadkeepv1.DeleteExpiredSessionsRequest)
+	appendEvents  func(context.Context, *pb.AppendEventsRequest) (*pb.AppendEventsResponse, error)
+	create        func() (*pb.CreateSessionResponse, error)
+	list          func(*pb.ListEventsRequest) (*pb.ListEventsResponse, error)
+	plan          func() (*pb.PlanCompactionResponse, error)
+	apply         func(*pb.ApplyCompactionRequest) (*pb.ApplyCompactionResponse, error)
+	watch         func(*pb.WatchSessionRequest, grpc.ServerStreamingServer[pb.WatchSessionResponse]) error
+	watchAll      func(*pb.WatchAllRequest, grpc.ServerStreamingServer[pb.WatchAllResponse]) error
+	search        func(*pb.SearchEventsRequest)
+	sessions      func(*pb.ListSessionsRequest)
+	deleteExpired func(*pb.DeleteExpiredSessionsRequest)
 	mutex         sync.Mutex
 	tokens        []string
 }
 
 func (s *script) AppendEvents(
-	ctx context.Context, r *threadkeepv1.AppendEventsRequest,
-) (*threadkeepv1.AppendEventsResponse, error) {
+	ctx context.Context, r *pb.AppendEventsRequest,
+) (*pb.AppendEventsResponse, error) {
 	s.mutex.Lock()
 	s.tokens = append(s.tokens, metadata.ValueFromIncomingContext(ctx, "authorization")...)
 	s.mutex.Unlock()
@@ -51,81 +51,81 @@ func (s *script) AppendEvents(
 }
 
 func (s *script) CreateSession(
-	context.Context, *threadkeepv1.CreateSessionRequest,
-) (*threadkeepv1.CreateSessionResponse, error) {
+	context.Context, *pb.CreateSessionRequest,
+) (*pb.CreateSessionResponse, error) {
 	return s.create()
 }
 
-func (s *script) ListEvents(_ context.Context, r *threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error) {
+func (s *script) ListEvents(_ context.Context, r *pb.ListEventsRequest) (*pb.ListEventsResponse, error) {
 	return s.list(r)
 }
 
 func (s *script) ListSessions(
-	_ context.Context, r *threadkeepv1.ListSessionsRequest,
-) (*threadkeepv1.ListSessionsResponse, error) {
+	_ context.Context, r *pb.ListSessionsRequest,
+) (*pb.ListSessionsResponse, error) {
 	s.sessions(r)
-	return &threadkeepv1.ListSessionsResponse{}, nil
+	return &pb.ListSessionsResponse{}, nil
 }
 
 func (s *script) DeleteExpiredSessions(
-	_ context.Context, r *threadkeepv1.DeleteExpiredSessionsRequest,
-) (*threadkeepv1.DeleteExpiredSessionsResponse, error) {
+	_ context.Context, r *pb.DeleteExpiredSessionsRequest,
+) (*pb.DeleteExpiredSessionsResponse, error) {
 	s.deleteExpired(r)
-	return &threadkeepv1.DeleteExpiredSessionsResponse{}, nil
+	return &pb.DeleteExpiredSessionsResponse{}, nil
 }
 
 func (s *script) SearchEvents(
-	_ context.Context, r *threadkeepv1.SearchEventsRequest,
-) (*threadkeepv1.SearchEventsResponse, error) {
+	_ context.Context, r *pb.SearchEventsRequest,
+) (*pb.SearchEventsResponse, error) {
 	s.search(r)
-	return &threadkeepv1.SearchEventsResponse{}, nil
+	return &pb.SearchEventsResponse{}, nil
 }
 
 func (s *script) PlanCompaction(
-	context.Context, *threadkeepv1.PlanCompactionRequest,
-) (*threadkeepv1.PlanCompactionResponse, error) {
+	context.Context, *pb.PlanCompactionRequest,
+) (*pb.PlanCompactionResponse, error) {
 	return s.plan()
 }
 
 func (s *script) ApplyCompaction(
-	_ context.Context, r *threadkeepv1.ApplyCompactionRequest,
-) (*threadkeepv1.ApplyCompactionResponse, error) {
+	_ context.Context, r *pb.ApplyCompactionRequest,
+) (*pb.ApplyCompactionResponse, error) {
 	return s.apply(r)
 }
 
 func (s *script) WatchSession(
-	r *threadkeepv1.WatchSessionRequest, stream grpc.ServerStreamingServer[threadkeepv1.WatchSessionResponse],
+	r *pb.WatchSessionRequest, stream grpc.ServerStreamingServer[pb.WatchSessionResponse],
 ) error {
 	return s.watch(r, stream)
 }
 
 func (s *script) WatchAll(
-	r *threadkeepv1.WatchAllRequest, stream grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse],
+	r *pb.WatchAllRequest, stream grpc.ServerStreamingServer[pb.WatchAllResponse],
 ) error {
 	return s.watchAll(r, stream)
 }
 
 // serve starts the script and returns a client of it, with the app "shop" and the user "alice".
-func serve(t *testing.T, s *script, opts ...func(*Options)) *Client {
+func serve(t *testing.T, s *script, opts ...func(*Config)) *Client {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessageBytes))
-	threadkeepv1.RegisterEventServiceServer(server, s)
-	threadkeepv1.RegisterSessionServiceServer(server, s)
-	threadkeepv1.RegisterCompactionServiceServer(server, s)
-	threadkeepv1.RegisterSubscriptionServiceServer(server, s)
-	threadkeepv1.RegisterSearchServiceServer(server, s)
+	pb.RegisterEventServiceServer(server, s)
+	pb.RegisterSessionServiceServer(server, s)
+	pb.RegisterCompactionServiceServer(server, s)
+	pb.RegisterSubscriptionServiceServer(server, s)
+	pb.RegisterSearchServiceServer(server, s)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return connected(t, listener.Addr().String(), opts...)
 }
 
-func connected(t *testing.T, address string, opts ...func(*Options)) *Client {
+func connected(t *testing.T, address string, opts ...func(*Config)) *Client {
 	t.Helper()
-	options := Options{Address: address, App: "shop", UserID: "alice"}
+	options := Config{Address: address, App: "shop", UserID: "alice"}
 	for _, option := range opts {
 		option(&options)
 	}

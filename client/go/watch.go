@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 const (
@@ -23,69 +23,118 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// WatchOption configures a watch.
-type WatchOption interface {
-	applyTo(*subscription)
+// Start is where a watch starts; see From.
+type Start interface{ start() }
+
+// Token starts after the change with this resume token.
+type Token string
+
+// AfterSeq starts after the event with this seq of the session; 0 is the beginning of its log.
+type AfterSeq int64
+
+type beginning struct{}
+
+// Beginning starts at the beginning of the session's log, or of the feed as far as it reaches back.
+var Beginning Start = beginning{}
+
+func (Token) start()     {}
+func (AfterSeq) start()  {}
+func (beginning) start() {}
+
+type (
+	startOption func(*settings)
+	watchOption func(*settings)
+)
+
+func (o startOption) forWatch(s *settings)    { o(s) }
+func (o startOption) forWatchAll(s *settings) { o(s) }
+func (o watchOption) forWatch(s *settings)    { o(s) }
+func (o watchOption) forWatchAll(s *settings) { o(s) }
+
+// From says where a watch starts: From(Token(kept)), From(Beginning), or for one session From(AfterSeq(7)). By default, and with
+// an empty Token, it starts with changes committed from now on.
+func From(start Start) interface {
+	WatchOption
+	WatchAllOption
+} {
+	return startOption(func(s *settings) { s.start = start })
 }
-
-type watchOption func(*subscription)
-
-func (o watchOption) applyTo(s *subscription) { o(s) }
 
 // Checkpoints delivers checkpoints too. The first item is then one of kind STARTED, which confirms that no change committed
 // later will be missed.
-func Checkpoints() WatchOption {
-	return watchOption(func(s *subscription) { s.checkpoints = true })
+func Checkpoints() interface {
+	WatchOption
+	WatchAllOption
+} {
+	return watchOption(func(s *settings) { s.checkpoints = true })
 }
 
 // MaxRetries sets the maximum number of consecutive times that the stream is reopened. Default, and if negative: no limit.
-func MaxRetries(n int) WatchOption {
-	return watchOption(func(s *subscription) { s.maxRetries = n })
+func MaxRetries(n int) interface {
+	WatchOption
+	WatchAllOption
+} {
+	return watchOption(func(s *settings) { s.maxRetries = &n })
 }
 
 // Watch watches the changes of the session, which need not exist yet. Each change is delivered once, in order; an append is one
 // change.
 //
-//	everything := &threadkeepv1.WatchSessionRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
-//	for change, err := range trip.Watch(ctx, everything) {
+//	for change, err := range trip.Watch(ctx, threadkeep.From(threadkeep.Token(kept))) {
 //		if err != nil {
 //			return err
 //		}
 //		...
+//		kept = change.GetResumeToken()
 //	}
 //
-// It starts with changes committed from now on, unless the request says otherwise. The handle's session replaces that of the
-// request. Store the resume token of a change after handling it; a Watch that starts at that token resumes after the change.
+// Store the resume token of a change after handling it; a Watch from that token with the same filter resumes after the change.
 //
 // It has no deadline except that of ctx. If the server is unavailable, or silent for 30 seconds, the stream is reopened where
 // it stopped, after a pause of up to 0.1 seconds that doubles up to 5 seconds, and at least the server's retry delay. Leaving
 // the loop ends the call, as does the end of ctx. Only the connection's flow-control window is read ahead of the loop. Each
 // range over the result is a separate subscription.
 //
-// An error comes with a nil change and is the last item: the error of ctx if it ended; SessionNotFound and AmbiguousSession for
-// a session without a user; InvalidResumeToken; QuotaExceeded; and ResumePositionExpired if the feed no longer has the next
-// changes. Changes were then missed, so read the sessions again before starting at Metadata["oldest_resume_token"].
-func (s *Session) Watch(
-	ctx context.Context, request *threadkeepv1.WatchSessionRequest, opts ...WatchOption,
-) iter.Seq2[*Change, error] {
-	own := copyOf(request)
-	own.Session = s.ref
-	return s.client.follow(ctx, opts, func(ctx context.Context, token string) (receive, error) {
-		stream, err := s.client.Subscriptions.WatchSession(ctx, startedAt(own, token))
+// An error comes with a nil change and is the last item: the error of ctx if it ended; ErrSessionNotFound and
+// ErrAmbiguousSession for a session without a user; ErrInvalidResumeToken; ErrQuotaExceeded; and ErrResumePositionExpired if the
+// feed no longer has the next changes. Changes were then missed, so read the sessions again before starting at
+// Metadata["oldest_resume_token"].
+func (s *SessionHandle) Watch(ctx context.Context, opts ...WatchOption) iter.Seq2[*Change, error] {
+	given := settingsOf(opts, WatchOption.forWatch)
+	request := &pb.WatchSessionRequest{Session: s.ref, Filter: given.filter}
+	switch start := given.start.(type) {
+	case Token:
+		if start != "" {
+			request.Start = &pb.WatchSessionRequest_ResumeToken{ResumeToken: string(start)}
+		}
+	case AfterSeq:
+		request.Start = &pb.WatchSessionRequest_AfterSeq{AfterSeq: int64(start)}
+	case beginning:
+		request.Start = &pb.WatchSessionRequest_AfterSeq{AfterSeq: 0}
+	}
+	return s.client.follow(ctx, given, func(ctx context.Context, token string) (receive, error) {
+		stream, err := s.client.raw.Subscriptions.WatchSession(ctx, startedAt(request, token))
 		return func() (frame, error) { return stream.Recv() }, err
 	})
 }
 
-// WatchAll watches the changes of all sessions in the scope of the request, like Session.Watch. An app or user that the scope
-// leaves empty is the client's, unless AllApps or AllUsers is given; with both, only the token limits the scope.
-func (c *Client) WatchAll(
-	ctx context.Context, request *threadkeepv1.WatchAllRequest, opts ...WatchOption,
-) iter.Seq2[*Change, error] {
-	own, whose := copyOf(request), reachOf(c, opts)
-	own.Scope = copyOf(own.Scope)
-	own.Scope.App, own.Scope.UserId = whose.app(own.Scope.App), whose.user(own.Scope.UserId)
-	return c.follow(ctx, opts, func(ctx context.Context, token string) (receive, error) {
-		stream, err := c.Subscriptions.WatchAll(ctx, startedAt(own, token))
+// WatchAll watches the changes of all sessions of the client's user and app, or of another scope, like SessionHandle.Watch. With
+// AnyUser and AnyApp only the token limits the scope.
+func (c *Client) WatchAll(ctx context.Context, opts ...WatchAllOption) iter.Seq2[*Change, error] {
+	given := settingsOf(opts, WatchAllOption.forWatchAll)
+	request := &pb.WatchAllRequest{Scope: c.changeScope(given), Filter: given.filter}
+	switch start := given.start.(type) {
+	case Token:
+		if start != "" {
+			request.Start = &pb.WatchAllRequest_ResumeToken{ResumeToken: string(start)}
+		}
+	case AfterSeq:
+		given.fail("AfterSeq requires one session")
+	case beginning:
+		request.Start = &pb.WatchAllRequest_FromBeginning{FromBeginning: true}
+	}
+	return c.follow(ctx, given, func(ctx context.Context, token string) (receive, error) {
+		stream, err := c.raw.Subscriptions.WatchAll(ctx, startedAt(request, token))
 		return func() (frame, error) { return stream.Recv() }, err
 	})
 }
@@ -109,17 +158,26 @@ type (
 type subscription struct {
 	client      *Client
 	checkpoints bool
-	maxRetries  int
-	failures    int // consecutive
-	at          cursor
+	backoff
+	at cursor
+}
+
+// backoff computes the pauses before a stream is opened again.
+type backoff struct {
+	maxRetries int // negative: no limit
+	failures   int // consecutive
 }
 
 // follow opens one stream after another, each where the previous one stopped.
-func (c *Client) follow(ctx context.Context, opts []WatchOption, open opener) iter.Seq2[*Change, error] {
+func (c *Client) follow(ctx context.Context, given *settings, open opener) iter.Seq2[*Change, error] {
 	return func(yield func(*Change, error) bool) {
-		s := &subscription{client: c, maxRetries: -1}
-		for _, option := range opts {
-			option.applyTo(s)
+		if given.err != nil {
+			yield(nil, given.err)
+			return
+		}
+		s := &subscription{client: c, checkpoints: given.checkpoints, backoff: backoff{maxRetries: -1}}
+		if given.maxRetries != nil {
+			s.maxRetries = *given.maxRetries
 		}
 		for {
 			err := s.drain(ctx, open, yield)
@@ -130,6 +188,9 @@ func (c *Client) follow(ctx context.Context, opts []WatchOption, open opener) it
 			if !mendable {
 				yield(nil, err)
 				return
+			}
+			if c.log != nil {
+				c.log.WarnContext(ctx, "threadkeep: a watch is reopened", "pause", wait, "error", err)
 			}
 			c.pause(ctx, wait)
 		}
@@ -178,13 +239,13 @@ func (s *subscription) drain(ctx context.Context, open opener, yield func(*Chang
 
 // pauseAfter returns the pause after this failure, at least the server's retry delay, with full jitter, so that clients of one
 // server do not reconnect at once. It returns false if another stream cannot succeed.
-func (s *subscription) pauseAfter(err error) (time.Duration, bool) {
+func (b *backoff) pauseAfter(err error) (time.Duration, bool) {
 	var e *Error
-	if !errors.As(err, &e) || (e.Code != codes.Unavailable && e.RetryAfter == 0) || s.failures == s.maxRetries {
+	if !errors.As(err, &e) || !e.IsTransient() || b.failures == b.maxRetries {
 		return 0, false
 	}
-	longest := min(longestPause, firstPause<<min(s.failures, 10))
-	s.failures++
+	longest := min(longestPause, firstPause<<min(b.failures, 10))
+	b.failures++
 	return e.RetryAfter + rand.N(longest+1), true
 }
 

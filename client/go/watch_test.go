@@ -14,20 +14,20 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 type (
-	watchRequest = threadkeepv1.WatchSessionRequest
-	watchStream  = grpc.ServerStreamingServer[threadkeepv1.WatchSessionResponse]
+	watchRequest = pb.WatchSessionRequest
+	watchStream  = grpc.ServerStreamingServer[pb.WatchSessionResponse]
 )
 
 func send(stream watchStream, changes ...*Change) {
-	_ = stream.Send(&threadkeepv1.WatchSessionResponse{Changes: changes})
+	_ = stream.Send(&pb.WatchSessionResponse{Changes: changes})
 }
 
 func checkpointOf(token string) *Change {
-	return &Change{Kind: &threadkeepv1.Change_Checkpoint{Checkpoint: &threadkeepv1.Checkpoint{}}, ResumeToken: token}
+	return &Change{Kind: &pb.Change_Checkpoint{Checkpoint: &pb.Checkpoint{}}, ResumeToken: token}
 }
 
 // collect returns the seqs of up to n changes of a subscription, and the error that ended it.
@@ -64,15 +64,15 @@ func TestStreamIsReopenedWhereItStopped(t *testing.T) {
 			return nil
 		case 3: // a checkpoint is a place to continue from too; then the server requests a delay
 			send(stream, checkpointOf("c1"))
-			return refusal(codes.ResourceExhausted, RateLimited, nil, retryInfo(20*time.Millisecond))
+			return refusal(codes.ResourceExhausted, ErrRateLimited, nil, retryInfo(20*time.Millisecond))
 		case 4:
 			send(stream, batchOf(4, "t4", false, 5))
 			return status.Error(codes.Canceled, "overloaded")
 		}
-		return refusal(codes.OutOfRange, ResumePositionExpired, nil)
+		return refusal(codes.OutOfRange, ErrResumePositionExpired, nil)
 	}}
-	seen, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), &watchRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{}}))
-	if fmt.Sprint(seen) != "[[1] [2] [3 4] [5]]" || !errors.Is(err, ResumePositionExpired) {
+	seen, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), From(Beginning)))
+	if fmt.Sprint(seen) != "[[1] [2] [3 4] [5]]" || !errors.Is(err, ErrResumePositionExpired) {
 		t.Error(seen, err)
 	}
 	want := []string{"&{0}", "&{t2}", "&{t3}", "&{c1}", "&{t4}"}
@@ -88,10 +88,10 @@ func TestCheckpointsAreDeliveredOnRequest(t *testing.T) {
 		return nil
 	}}
 	session := serve(t, s).Session("s1")
-	if seen, err := collect(t, 1, session.Watch(t.Context(), nil)); fmt.Sprint(seen) != "[[1]]" || err != nil {
+	if seen, err := collect(t, 1, session.Watch(t.Context())); fmt.Sprint(seen) != "[[1]]" || err != nil {
 		t.Error(seen, err)
 	}
-	if seen, err := collect(t, 2, session.Watch(t.Context(), nil, Checkpoints())); fmt.Sprint(seen) != "[[] [1]]" || err != nil {
+	if seen, err := collect(t, 2, session.Watch(t.Context(), Checkpoints())); fmt.Sprint(seen) != "[[] [1]]" || err != nil {
 		t.Error(seen, err)
 	}
 }
@@ -108,7 +108,7 @@ func TestSilentStreamIsReopened(t *testing.T) {
 	client := serve(t, s)
 	client.silence = 100 * time.Millisecond
 	// On a loaded machine a later stream may be late, too, and be opened again.
-	if seen, err := collect(t, 1, client.Session("s1").Watch(t.Context(), nil)); fmt.Sprint(seen) != "[[1]]" || err != nil || opened.Load() < 2 {
+	if seen, err := collect(t, 1, client.Session("s1").Watch(t.Context())); fmt.Sprint(seen) != "[[1]]" || err != nil || opened.Load() < 2 {
 		t.Error(seen, err, opened.Load())
 	}
 	client = serve(t, &script{watch: func(_ *watchRequest, stream watchStream) error {
@@ -116,7 +116,7 @@ func TestSilentStreamIsReopened(t *testing.T) {
 		return nil
 	}})
 	client.silence = 100 * time.Millisecond
-	_, err := collect(t, 0, client.Session("s1").Watch(t.Context(), nil, MaxRetries(0)))
+	_, err := collect(t, 0, client.Session("s1").Watch(t.Context(), MaxRetries(0)))
 	if status.Code(err) != codes.Unavailable || err.Error() != "threadkeep: Unavailable: no heartbeat from "+client.address+" for 100ms" {
 		t.Error(err)
 	}
@@ -139,7 +139,7 @@ func TestSlowReaderIsNotASilentServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	n := 0
-	for _, err := range client.Session("s1").Watch(ctx, nil) {
+	for _, err := range client.Session("s1").Watch(ctx) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,34 +162,52 @@ func TestConsecutiveRetriesAreCounted(t *testing.T) {
 		}
 		return status.Error(codes.Unavailable, "gone")
 	}}
-	_, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), nil, MaxRetries(2)))
+	_, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), MaxRetries(2)))
 	if status.Code(err) != codes.Unavailable || opened != 4 {
 		t.Error(err, opened)
 	}
 }
 
 func TestWatchAllStartsWhereTheRequestSays(t *testing.T) {
-	var requested []*threadkeepv1.WatchAllRequest
-	s := &script{watchAll: func(r *threadkeepv1.WatchAllRequest, _ grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse]) error {
+	var requested []*pb.WatchAllRequest
+	s := &script{watchAll: func(r *pb.WatchAllRequest, _ grpc.ServerStreamingServer[pb.WatchAllResponse]) error {
 		requested = append(requested, r)
-		return refusal(codes.InvalidArgument, InvalidField, nil)
+		return refusal(codes.InvalidArgument, ErrInvalidField, nil)
 	}}
 	client := serve(t, s)
-	whole := &threadkeepv1.WatchAllRequest{
-		Scope: &threadkeepv1.ChangeScope{}, Start: &threadkeepv1.WatchAllRequest_FromBeginning{FromBeginning: true},
-		Filter: &threadkeepv1.EventFilter{Keyword: "x"},
+	collect(t, 0, client.WatchAll(t.Context()))
+	collect(t, 0, client.WatchAll(t.Context(), From(Beginning), WithFilter(Filter{Keyword: "x"}), AnyUser(), AnyApp()))
+	collect(t, 0, client.WatchAll(t.Context(), From(Token("t"))))
+	if _, err := collect(t, 0, client.WatchAll(t.Context(), From(AfterSeq(1)))); err == nil || errors.As(err, new(*Error)) {
+		t.Error(err)
 	}
-	collect(t, 0, client.WatchAll(t.Context(), nil))
-	collect(t, 0, client.WatchAll(t.Context(), whole, AllUsers(), AllApps()))
-	collect(t, 0, client.WatchAll(t.Context(), &threadkeepv1.WatchAllRequest{Start: &threadkeepv1.WatchAllRequest_ResumeToken{}}))
 	if requested[0].GetScope().GetUserId() != "alice" || requested[0].GetScope().GetApp() != "shop" || requested[0].Start != nil {
 		t.Error(requested[0])
 	}
 	if requested[1].GetScope().App != nil || !requested[1].GetFromBeginning() || requested[1].GetFilter().GetKeyword() != "x" {
 		t.Error(requested[1])
 	}
-	if _, token := requested[2].GetStart().(*threadkeepv1.WatchAllRequest_ResumeToken); !token {
-		t.Error("an empty token is the server's to refuse:", requested[2])
+	if requested[2].GetResumeToken() != "t" || len(requested) != 3 {
+		t.Error(requested[2:])
+	}
+}
+
+func TestWatchStartsWhereTheOptionSays(t *testing.T) {
+	var started []string
+	s := &script{watch: func(r *watchRequest, _ watchStream) error {
+		started = append(started, fmt.Sprintf("%T %q %d", r.GetStart(), r.GetResumeToken(), r.GetAfterSeq()))
+		return refusal(codes.InvalidArgument, ErrInvalidField, nil)
+	}}
+	trip := serve(t, s).Session("s1")
+	for _, start := range []Start{Token(""), Token("t"), AfterSeq(7), Beginning} {
+		collect(t, 0, trip.Watch(t.Context(), From(start)))
+	}
+	want := []string{
+		`<nil> "" 0`, `*threadkeepv1.WatchSessionRequest_ResumeToken "t" 0`,
+		`*threadkeepv1.WatchSessionRequest_AfterSeq "" 7`, `*threadkeepv1.WatchSessionRequest_AfterSeq "" 0`,
+	}
+	if !slices.Equal(started, want) {
+		t.Errorf("%q", started)
 	}
 }
 
@@ -220,7 +238,7 @@ func TestLeavingEndsTheCall(t *testing.T) {
 		session := client.Session("s1")
 		connected := 0 // goroutines, including those of the connection
 		for n := range 20 {
-			if seen, err := collect(t, 1, session.Watch(t.Context(), nil)); len(seen) != 1 || err != nil {
+			if seen, err := collect(t, 1, session.Watch(t.Context())); len(seen) != 1 || err != nil {
 				t.Fatal(seen, err)
 			}
 			within(t, 30*time.Second, func() { <-ended })
@@ -229,14 +247,14 @@ func TestLeavingEndsTheCall(t *testing.T) {
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		seen, err := collect(t, 0, leftAfterTheFirst(cancel, session.Watch(ctx, nil)))
+		seen, err := collect(t, 0, leftAfterTheFirst(cancel, session.Watch(ctx)))
 		if len(seen) != 1 || !errors.Is(err, context.Canceled) {
 			t.Error("the context's end:", seen, err)
 		}
 		within(t, 30*time.Second, func() { <-ended })
 		settled(t, connected)
 		closes := func() { _ = client.Close() }
-		seen, err = collect(t, 0, leftAfterTheFirst(closes, session.Watch(t.Context(), nil)))
+		seen, err = collect(t, 0, leftAfterTheFirst(closes, session.Watch(t.Context())))
 		if len(seen) != 1 || !errors.Is(err, ErrClosed) || status.Code(err) != codes.Canceled {
 			t.Error("the client's end:", seen, err)
 		}
@@ -253,7 +271,7 @@ func TestEndOfTheContextEndsTheLoopWithinAFrame(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var seen []string
-	for change, err := range serve(t, s).Session("s1").Watch(ctx, nil) {
+	for change, err := range serve(t, s).Session("s1").Watch(ctx) {
 		if err == nil {
 			seen = append(seen, seqsOf(change))
 		} else if !errors.Is(err, context.Canceled) {
@@ -269,16 +287,16 @@ func TestEndOfTheContextEndsTheLoopWithinAFrame(t *testing.T) {
 func TestPauseEndsWithTheContextOrTheClient(t *testing.T) {
 	wait := time.Hour
 	s := &script{watch: func(*watchRequest, watchStream) error {
-		return refusal(codes.Unavailable, ServerDraining, nil, retryInfo(wait))
+		return refusal(codes.Unavailable, ErrServerDraining, nil, retryInfo(wait))
 	}}
 	client := serve(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := collect(t, 0, client.Session("s1").Watch(ctx, nil)); !errors.Is(err, DeadlineExceeded) {
+	if _, err := collect(t, 0, client.Session("s1").Watch(ctx)); !errors.Is(err, ErrDeadlineExceeded) {
 		t.Error(err)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { _ = client.Close() })
-	if _, err := collect(t, 0, client.Session("s1").Watch(t.Context(), nil)); !errors.Is(err, ErrClosed) {
+	if _, err := collect(t, 0, client.Session("s1").Watch(t.Context())); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -289,7 +307,7 @@ func TestLoopLimitsReadAhead(t *testing.T) {
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
 		for n := range 2000 { // 128 MiB in total
 			change := batchOf(int64(n+1), "t", false, int64(n+1))
-			change.GetBatch().Events[0].Native = &threadkeepv1.NativeContent{Content: large}
+			change.GetBatch().Events[0].Native = &pb.NativeContent{Content: large}
 			send(stream, change)
 			if stream.Context().Err() != nil {
 				return nil
@@ -298,7 +316,7 @@ func TestLoopLimitsReadAhead(t *testing.T) {
 		}
 		return nil
 	}}
-	for range serve(t, s).Session("s1").Watch(t.Context(), nil) {
+	for range serve(t, s).Session("s1").Watch(t.Context()) {
 		time.Sleep(300 * time.Millisecond) // the server could send all of it in this time
 		break
 	}

@@ -39,6 +39,12 @@ def test_own_tests() -> None:
     print(go("go", "test", *race, "-timeout", "240s", "./..."))
 
 
+def test_each_example_prints_what_it_says(live_server: ServerProcess) -> None:
+    env = os.environ | {"GOFLAGS": "-buildvcs=false", "THREADKEEP_ADDRESS": live_server.address}
+    said = readme.run(("go", "test", "-count=1", "-run", "^Example", "-v", "."), MODULE, env)
+    assert said.count("--- PASS: Example") >= 10, said
+
+
 def environment(address: str, packed: Path) -> dict[str, str]:
     """What the README's commands run in: a module cache of their own, which knows no earlier pack of the same version."""
     known = Path(go("go", "env", "GOMODCACHE").strip())

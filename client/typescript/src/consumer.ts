@@ -93,7 +93,7 @@ export class ConsumerHandle {
     const service = this.caller.raw(pb.ConsumerService);
     const handle = async ({ change, attempt, partition, parkedId }: pb.Delivery) =>
       handler({ change: change!, attempt, partition, parkedId }, { signal: stop.signal });
-    const worker = new Worker((requests, each) => service.consume(requests, each), handle, concurrency, stop.signal, this.caller);
+    const worker = new Worker((requests, each) => service.consume(requests, each), handle, concurrency, stop.signal, stop.abort, this.caller);
     try {
       await worker.run(this.#join(options));
     } finally {

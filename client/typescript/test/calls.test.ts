@@ -140,6 +140,19 @@ for (const [protocol, open] of protocols) {
       other.close();
     });
 
+    test("a token that does not come ends with the timeout or the signal, and its error is thrown", async () => {
+      reset();
+      const silent = open({ token: () => new Promise<string>(() => {}), timeoutMs: 50 });
+      await assert.rejects(silent.session("s1").append(sdk.user("hi")), (error) => sdk.isReason(error, "DEADLINE_EXCEEDED"));
+      const stop = new AbortController();
+      setTimeout(() => stop.abort(), 20);
+      await assert.rejects(silent.session("s1").append(sdk.user("hi"), {}, { timeoutMs: 0, signal: stop.signal }), sdk.isCanceled);
+      const broken = open({ token: () => Promise.reject(new Error("no vault")) });
+      await assert.rejects(broken.session("s1").append(sdk.user("hi")), /no vault/);
+      assert.equal(requested.appends.length, 0);
+      [silent, broken].forEach((each) => each.close());
+    });
+
     test("an interceptor sees every attempt", async () => {
       reset(away());
       const seen: string[] = [];

@@ -137,6 +137,18 @@ test("a member joins again after a broken stream, and other errors end it", asyn
   assert.equal(joins.length, 2);
 });
 
+test("an error that ends a run ends its handlers", async () => {
+  scripts = [
+    async function* () {
+      yield { deliveries: [delivery(1)] };
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      throw serverError(Code.NotFound, errorInfo("CONSUMER_NOT_FOUND"));
+    },
+  ];
+  const handler: sdk.Handler = (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", resolve));
+  await assert.rejects(client.consumer("c").run(handler), (error) => sdk.isReason(error, "CONSUMER_NOT_FOUND"));
+});
+
 test("an aborted run aborts its handlers, acknowledges what they finish, and starts no more", async () => {
   const [stop, seen] = [new AbortController(), [] as number[]];
   let found: Promise<string[]> | undefined;

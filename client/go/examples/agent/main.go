@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -20,12 +21,12 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	memory, err := threadkeep.New(threadkeep.Options{App: "travel", UserID: "alice"})
+	client, err := threadkeep.New(threadkeep.Config{App: "travel", UserID: "alice"})
 	if err != nil {
 		return err
 	}
-	defer memory.Close()
-	session := memory.Session("agent-" + threadkeep.NewEventID())
+	defer client.Close()
+	session := client.Session("agent-" + threadkeep.NewEventID())
 
 	followed := make(chan error, 1)
 	go func() { followed <- follow(ctx, session) }()
@@ -36,12 +37,12 @@ func run(ctx context.Context) error {
 }
 
 // answer runs the agent until it has answered the user's message.
-func answer(ctx context.Context, session *threadkeep.Session, question string) error {
-	if _, err := session.Append(ctx, []*threadkeep.Event{threadkeep.User(question)}, threadkeep.Create()); err != nil {
+func answer(ctx context.Context, session *threadkeep.SessionHandle, question string) error {
+	if _, err := session.Append(ctx, []*threadkeep.Event{threadkeep.User(question)}, threadkeep.WithCreateIfMissing()); err != nil {
 		return err
 	}
 	for {
-		seen, err := session.Context(ctx, nil)
+		seen, err := session.GetContext(ctx)
 		if err != nil {
 			return err
 		}
@@ -51,8 +52,8 @@ func answer(ctx context.Context, session *threadkeep.Session, question string) e
 			next = append(next, use(call))
 		}
 		// The precondition fails if anyone wrote since the context was read; the agent would answer without those events.
-		_, err = session.Append(ctx, next, threadkeep.ExpectLogVersion(seen.GetLogVersion()))
-		if errors.Is(err, threadkeep.VersionMismatch) {
+		_, err = session.Append(ctx, next, threadkeep.Expect(threadkeep.LogVersion(seen.GetLogVersion())))
+		if errors.Is(err, threadkeep.ErrVersionMismatch) {
 			continue
 		}
 		if err != nil || len(calls) == 0 {
@@ -67,19 +68,18 @@ func think(events []*threadkeep.Event) (*threadkeep.Event, []*threadkeepv1.ToolC
 	if result := last.GetMessage().GetParts()[0].GetToolResult(); result != nil {
 		return threadkeep.Assistant("It is " + result.GetParts()[0].GetText() + " in Lisbon."), nil
 	}
-	call := threadkeep.ToolCall("c1", "temperature", `{"city": "Lisbon"}`)
+	call := threadkeep.ToolCall("c1", "temperature", json.RawMessage(`{"city": "Lisbon"}`))
 	return threadkeep.Assistant("", call), []*threadkeepv1.ToolCallPart{call.GetToolCall()}
 }
 
 // use runs a tool. Report a failure to the model with threadkeep.AsError.
 func use(call *threadkeepv1.ToolCallPart) *threadkeep.Event {
-	return threadkeep.ToolResult(call.GetId(), call.GetName(), "21 degrees")
+	return threadkeep.ToolResult(call.GetId(), threadkeep.ToolOutput{Name: call.GetName(), Text: "21 degrees"})
 }
 
 // follow prints the messages and returns after the answer.
-func follow(ctx context.Context, session *threadkeep.Session) error {
-	beginning := &threadkeepv1.WatchSessionRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
-	for change, err := range session.Watch(ctx, beginning) {
+func follow(ctx context.Context, session *threadkeep.SessionHandle) error {
+	for change, err := range session.Watch(ctx, threadkeep.From(threadkeep.Beginning)) {
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"log"
 
 	"github.com/threadkeep/threadkeep-go"
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func main() {
@@ -17,29 +16,28 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	memory, err := threadkeep.New(threadkeep.Options{App: "shop", UserID: "alice"})
+	client, err := threadkeep.New(threadkeep.Config{App: "shop", UserID: "alice"})
 	if err != nil {
 		return err
 	}
-	defer memory.Close()
+	defer client.Close()
 
 	// A new session, so that every run prints the same.
-	trip := memory.Session("quickstart-" + threadkeep.NewEventID())
-	events := []*threadkeep.Event{threadkeep.User("Is flight BA117 on time?"), threadkeep.Assistant("Yes, it leaves at 10:05.")}
-	appended, err := trip.Append(ctx, events, threadkeep.Create())
+	trip := client.Session("quickstart-" + threadkeep.NewEventID())
+	events := threadkeep.Events(threadkeep.User("Is flight BA117 on time?"), threadkeep.Assistant("Yes, it leaves at 10:05."))
+	appended, err := trip.Append(ctx, events, threadkeep.WithCreateIfMissing())
 	if err != nil {
 		return err
 	}
 	fmt.Printf("appended %d events, the last one at %d\n", len(appended.GetEvents()), appended.GetLastSeq())
 
-	for event, err := range trip.Events(ctx, nil) {
+	for event, err := range trip.Events(ctx) {
 		if err != nil {
 			return err
 		}
 		fmt.Println(event.GetSeq(), threadkeep.TextOf(event))
 	}
-	query := &threadkeepv1.SearchEventsRequest{Query: "ba117", Scope: &threadkeepv1.SearchEventsRequest_Session{Session: trip.Ref()}}
-	for hit, err := range memory.Search(ctx, query) {
+	for hit, err := range trip.Search(ctx, "ba117") {
 		if err != nil {
 			return err
 		}

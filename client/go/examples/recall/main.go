@@ -8,7 +8,6 @@ import (
 	"log"
 
 	"github.com/threadkeep/threadkeep-go"
-	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func main() {
@@ -19,21 +18,20 @@ func main() {
 
 func run(ctx context.Context) error {
 	// A new user, so that every run prints the same.
-	client, err := threadkeep.New(threadkeep.Options{App: "recall", UserID: "alice-" + threadkeep.NewEventID()})
+	client, err := threadkeep.New(threadkeep.Config{App: "recall", UserID: "alice-" + threadkeep.NewEventID()})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 
-	said := []*threadkeep.Event{
+	said := threadkeep.Events(
 		threadkeep.User("My daughter is allergic to peanuts."), threadkeep.Assistant("Noted."),
 		threadkeep.User("Which flights go to Lisbon in May?"),
-	}
-	if _, err := client.Session("trip").Append(ctx, said, threadkeep.Create()); err != nil {
+	)
+	if _, err := client.Session("trip").Append(ctx, said, threadkeep.WithCreateIfMissing()); err != nil {
 		return err
 	}
-	question := &threadkeepv1.SearchEventsRequest{Query: "Are there any flights to Lisbon?"}
-	for hit, err := range client.Search(ctx, question) {
+	for hit, err := range client.Search(ctx, "Are there any flights to Lisbon?") {
 		if err != nil {
 			return err
 		}
@@ -45,7 +43,7 @@ func run(ctx context.Context) error {
 
 func remember(ctx context.Context, client *threadkeep.Client) error {
 	memory := client.Memory()
-	ingested, err := memory.AddSession(ctx, "trip", nil) // safe to repeat: each event is remembered once
+	ingested, err := memory.AddSession(ctx, "trip") // safe to repeat: each event is remembered once
 	if err != nil {
 		return err
 	}
@@ -53,16 +51,14 @@ func remember(ctx context.Context, client *threadkeep.Client) error {
 	if _, err := memory.Add(ctx, threadkeep.Remember("Prefers a window seat.")); err != nil {
 		return err
 	}
-	question := &threadkeepv1.SearchMemoryRequest{Query: "What must my daughter not eat, peanuts?", TopK: 1}
-	found, err := memory.Search(ctx, question)
+	found, err := memory.Search(ctx, "What must my daughter not eat, peanuts?", threadkeep.WithTopK(1))
 	if err != nil {
 		return err
 	}
 	for _, entry := range found.GetEntries() {
 		fmt.Println("recalled:", threadkeep.TextOfMemory(entry))
 	}
-	everything := &threadkeepv1.DeleteMemoriesRequest{Selection: &threadkeepv1.DeleteMemoriesRequest_All{All: true}}
-	forgotten, err := memory.Delete(ctx, everything)
+	forgotten, err := memory.DeleteAll(ctx)
 	if err != nil {
 		return err
 	}

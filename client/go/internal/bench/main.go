@@ -47,7 +47,7 @@ func main() {
 }
 
 func run(ctx context.Context, address string, duration time.Duration) (map[string]any, error) {
-	sdk, err := threadkeep.New(threadkeep.Options{Address: address, App: "bench", UserID: "go"})
+	sdk, err := threadkeep.New(threadkeep.Config{Address: address, App: "bench", UserID: "go"})
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func unary(
 	ctx context.Context, sdk *threadkeep.Client, stub threadkeepv1.EventServiceClient, duration time.Duration,
 ) (map[string]any, error) {
 	bare, written := sdk.Session("stub-"+threadkeep.NewEventID()), sdk.Session("sdk-"+threadkeep.NewEventID())
-	for _, session := range []*threadkeep.Session{bare, written} {
-		if _, err := session.Append(ctx, []*threadkeep.Event{threadkeep.User("warm up")}, threadkeep.Create()); err != nil {
+	for _, session := range []*threadkeep.SessionHandle{bare, written} {
+		if _, err := session.Append(ctx, []*threadkeep.Event{threadkeep.User("warm up")}, threadkeep.WithCreateIfMissing()); err != nil {
 			return nil, err
 		}
 	}

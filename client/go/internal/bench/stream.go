@@ -31,7 +31,7 @@ func stream(
 		for i := range events {
 			events[i] = threadkeep.User(text)
 		}
-		if _, err := session.Append(ctx, events, threadkeep.Create()); err != nil {
+		if _, err := session.Append(ctx, events, threadkeep.WithCreateIfMissing()); err != nil {
 			return nil, err
 		}
 	}
@@ -78,9 +78,9 @@ func followStub(ctx context.Context, stub threadkeepv1.SubscriptionServiceClient
 	return nil
 }
 
-func followSDK(ctx context.Context, session *threadkeep.Session) error {
-	seen, beginning := 0, &threadkeepv1.WatchSessionRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
-	for change, err := range session.Watch(ctx, beginning) {
+func followSDK(ctx context.Context, session *threadkeep.SessionHandle) error {
+	seen := 0
+	for change, err := range session.Watch(ctx, threadkeep.From(threadkeep.Beginning)) {
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func main() {
 		must(p, input.Decode(&p))
 		ctx, cancel := context.WithCancel(context.Background())
 		if limit := time.Duration(get[float64](p, "timeout_ms")) * time.Millisecond; p["op"] == "connect" {
-			clients[p["client"]], err = threadkeep.New(threadkeep.Options{Address: text(p, "address"), Token: text(p, "token"),
+			clients[p["client"]], err = threadkeep.New(threadkeep.Config{Address: text(p, "address"), Token: text(p, "token"),
 				App: text(p, "app"), UserID: text(p, "user_id"), Timeout: pick(limit > 0, limit, -1), TLS: secrets(get[object](p, "tls"))})
 		} else if limit > 0 {
 			ctx, cancel = context.WithTimeout(ctx, limit)
@@ -58,7 +58,7 @@ func serve(ctx context.Context, client *threadkeep.Client, target context.Cancel
 	}
 	e, fields := &threadkeep.Error{Message: err.Error()}, []string{}
 	typed := errors.As(err, &e)
-	for _, violation := range e.Fields {
+	for _, violation := range e.Violations {
 		fields = append(fields, violation.Field)
 	}
 	write(object{"id": p["id"], "error": object{"reason": e.Reason, "message": e.Message, "fields": fields,
@@ -81,38 +81,32 @@ func perform(ctx context.Context, client *threadkeep.Client, target context.Canc
 		events = append(events, decode(&threadkeep.Event{}, event))
 	}
 	version, _ := json.Number(text(p, "expected_log_version")).Int64()
-	options := given(p, map[string]threadkeep.AppendOption{
-		"create": threadkeep.Create(), "expected_last_event_id": threadkeep.ExpectLastEventID(text(p, "expected_last_event_id")),
-		"ignore_existing": threadkeep.IgnoreExisting(), "expected_log_version": threadkeep.ExpectLogVersion(version)})
-	opts := given(p, map[string]threadkeep.WatchOption{
-		"checkpoints": threadkeep.Checkpoints(), "max_retries": threadkeep.MaxRetries(int(get[float64](p, "max_retries")))})
-	wide := given(p, map[string]threadkeep.ScopeOption{"all_users": threadkeep.AllUsers()})
-	for _, option := range wide {
-		opts = append(opts, option)
-	}
+	options := given(p, map[string]threadkeep.AppendOption{"create": threadkeep.WithCreateIfMissing(),
+		"ignore_existing": threadkeep.IgnoreExisting(), "expected_log_version": threadkeep.Expect(threadkeep.LogVersion(version)),
+		"expected_last_event_id": threadkeep.Expect(threadkeep.LastEventID(text(p, "expected_last_event_id")))})
 	seen := decode(&pb.GetContextResponse{}, p["context"])
 	summarize := func(context.Context, *pb.SummaryPrompt) (string, error) { return text(p, "summary"), nil }
 	return map[string]func() (object, error){ // lists and feeds are selected by their RPC, everything else by its op
-		"hello":           func() (object, error) { return object{"language": "go", "version": threadkeep.Version}, nil },
-		"connect":         func() (object, error) { return object{}, failed },
-		"cancel":          func() (object, error) { target(); return object{}, nil },
-		"close":           func() (object, error) { return object{}, client.Close() },
-		"build":           func() (object, error) { return object{"event": encode(build(text(p, "builder"), p["args"]))}, nil },
-		"append":          func() (object, error) { return reply(session.Append(ctx, events, options...)) },
-		"context":         func() (object, error) { return reply(session.Context(ctx, decode(&pb.ContextSpec{}, p["spec"]))) },
-		"compact":         func() (object, error) { return reply(session.Compact(ctx, strategy)) },
-		"compact_with":    func() (object, error) { return reply(session.CompactWith(ctx, summarize, strategy)) },
+		"hello":   func() (object, error) { return object{"language": "go", "version": threadkeep.Version}, nil },
+		"connect": func() (object, error) { return object{}, failed },
+		"cancel":  func() (object, error) { target(); return object{}, nil },
+		"close":   func() (object, error) { return object{}, client.Close() },
+		"build":   func() (object, error) { return object{"event": encode(build(text(p, "builder"), p["args"]))}, nil },
+		"append":  func() (object, error) { return appended(session.Append(ctx, events, options...)) },
+		"context": func() (object, error) { return reply(session.GetContext(ctx, memory(p)...)) },
+		"compact": func() (object, error) { return reply(session.Compact(ctx, threadkeep.WithStrategy(strategy))) },
+		"compact_with": func() (object, error) {
+			return reply(session.CompactWith(ctx, summarize, threadkeep.WithStrategy(strategy)))
+		},
 		"compact_context": func() (object, error) { return reply(session.CompactContext(ctx, seen, text(p, "summary"))) },
 		"call":            func() (object, error) { return reply(out, client.Conn().Invoke(ctx, rpc, in, out)) },
-		"ListSessions": func() (object, error) {
-			return list(p, client.ListSessions(ctx, in.(*pb.ListSessionsRequest), wide...))
-		},
-		"SearchEvents":    func() (object, error) { return list(p, client.Search(ctx, in.(*pb.SearchEventsRequest), wide...)) },
-		"ListEvents":      func() (object, error) { return list(p, session.Events(ctx, in.(*pb.ListEventsRequest))) },
-		"ListCompactions": func() (object, error) { return list(p, session.Compactions(ctx, in.(*pb.ListCompactionsRequest))) },
-		"ListMemories":    func() (object, error) { return list(p, client.Memory().List(ctx, in.(*pb.ListMemoriesRequest))) },
-		"WatchSession":    func() (object, error) { return list(p, session.Watch(ctx, in.(*pb.WatchSessionRequest), opts...)) },
-		"WatchAll":        func() (object, error) { return list(p, client.WatchAll(ctx, in.(*pb.WatchAllRequest), opts...)) },
+		"ListSessions":    func() (object, error) { return list(p, client.Sessions(ctx, sessionsOptions(in, p)...)) },
+		"SearchEvents":    func() (object, error) { return list(p, search(ctx, client, in, p)) },
+		"ListEvents":      func() (object, error) { return list(p, session.Events(ctx, eventsOptions(in)...)) },
+		"ListCompactions": func() (object, error) { return list(p, session.Compactions(ctx, pageOf(in))) },
+		"ListMemories":    func() (object, error) { return list(p, client.Memory().List(ctx, memoriesOptions(in)...)) },
+		"WatchSession":    func() (object, error) { return list(p, session.Watch(ctx, watchOptions(in, p)...)) },
+		"WatchAll":        func() (object, error) { return list(p, client.WatchAll(ctx, watchAllOptions(in, p)...)) },
 	}[pick(p["op"] == "pages" || p["op"] == "watch", path.Base(rpc), text(p, "op"))]()
 }
 
@@ -130,20 +124,18 @@ func list[M proto.Message](p object, all func(func(M, error) bool)) (object, err
 	return object{"items": found}, nil
 }
 
-func build(builder string, p any) *threadkeep.Event {
-	said, id, name, raw := text(p, "text"), text(p, "call_id"), text(p, "name"), text(p, "json")
-	var calls []*threadkeep.Part
-	for _, call := range get[[]any](p, "calls") {
-		calls = append(calls, threadkeep.ToolCall(text(call, "id"), text(call, "name"), text(call, "arguments_json")))
+func appended(a *threadkeep.Appended, err error) (object, error) {
+	if err != nil {
+		return nil, err
 	}
-	event := map[string]*threadkeep.Event{
-		"user": threadkeep.User(said), "assistant": threadkeep.Assistant(said),
-		"system": threadkeep.System(said), "assistant_calls": threadkeep.Assistant(said, calls...),
-		"tool_result": pick(raw == "", threadkeep.ToolResult(id, name, said), threadkeep.ToolResultJSON(id, name, raw))}[builder]
-	if event.Author = text(p, "author"); get[bool](p, "is_error") {
-		return threadkeep.AsError(event)
+	return reply(a.AppendEventsResponse, nil)
+}
+
+func memory(p object) []threadkeep.MemoryProvider {
+	if p["spec"] == nil {
+		return nil
 	}
-	return event
+	return []threadkeep.MemoryProvider{threadkeep.Custom(decode(&pb.ContextSpec{}, p["spec"]))}
 }
 
 func given[O any](p object, options map[string]O) []O {

@@ -164,7 +164,6 @@ export async function compactWith(
     if (plan.summaryPrompt) {
       const { digest } = plan.summaryPrompt;
       summary = answers.get(digest) ?? (await summarize(plan.summaryPrompt, { signal: call.signal }));
-      call.signal?.throwIfAborted();
       requireSummary(summary);
       answers.set(digest, summary);
     }

@@ -28,6 +28,7 @@ export class Worker {
     private readonly handle: (delivery: Delivery) => unknown,
     concurrency: number,
     private readonly stop: AbortSignal,
+    private readonly giveUp: (error: unknown) => void,
     private readonly caller: Pick<Caller, "address" | "closed" | "logger">,
   ) {
     this.#free = concurrency;
@@ -43,13 +44,23 @@ export class Worker {
           await this.#serve(request, backoff);
         } catch (error) {
           if (this.stop.aborted) break;
-          const pause = backoff.pause(error);
+          const pause = this.#pauseAfter(error, backoff);
           this.caller.logger?.warn(`threadkeep: consumer ${join.name} joins again in ${Math.round(pause)} ms: ${error}`);
           await sleep(pause, this.stop);
         }
       }
     } finally {
       await this.#idle();
+    }
+  }
+
+  /** Returns the pause before the next stream. Ends the running handlers and throws if another stream cannot succeed. */
+  #pauseAfter(error: unknown, backoff: Backoff): number {
+    try {
+      return backoff.pause(error);
+    } catch (final) {
+      this.giveUp(final);
+      throw final;
     }
   }
 

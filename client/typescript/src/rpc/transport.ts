@@ -30,10 +30,10 @@ export interface TransportSettings {
 export function reliable(inner: Transport, settings: TransportSettings): Transport {
   const { address, token, closed, retries, logger } = settings;
 
-  const authorized = async (header: HeadersInit | undefined) => {
+  const authorized = async (header: HeadersInit | undefined, call: ReturnType<typeof link>, left = Infinity) => {
     const headers = new Headers(header);
     if (headers.has("authorization")) return headers;
-    const value = typeof token === "function" ? await token() : token;
+    const value = typeof token === "function" ? await current(token, call, left) : token;
     if (value) headers.set("authorization", `Bearer ${value}`);
     return headers;
   };
@@ -44,8 +44,8 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
       const call = link(signal, closed);
       try {
         for (let attempt = 1; ; attempt++) {
-          const headers = await authorized(header);
           try {
+            const headers = await authorized(header, call, end - performance.now());
             return await inner.unary(method, call.signal, whole(end - performance.now()), headers, input, contextValues);
           } catch (cause) {
             const error = typedError(cause, address, call.signal);
@@ -67,7 +67,7 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
         call.release();
         throw typedError(cause, address, call.signal);
       };
-      const headers = await authorized(header).catch(failed);
+      const headers = await authorized(header, call).catch(failed);
       const response = await inner.stream(method, call.signal, limit, headers, input, contextValues).catch(failed);
       const messages = response.message[Symbol.asyncIterator]();
       const next = () =>
@@ -78,6 +78,18 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
       return { ...response, message: { [Symbol.asyncIterator]: () => ({ next }) } };
     },
   };
+}
+
+/** Returns the token of a function, unless the call ends before. */
+async function current(token: () => string | Promise<string>, call: ReturnType<typeof link>, left: number): Promise<string> {
+  const late = () => call.abort(new ThreadkeepError("there was no token within the timeout", Code.DeadlineExceeded, { reason: "DEADLINE_EXCEEDED" }));
+  const alarm = left <= LONGEST_TIMEOUT ? setTimeout(late, Math.max(0, left)) : undefined;
+  const ended = new Promise<never>((_, reject) => call.signal.addEventListener("abort", () => reject(call.signal.reason)));
+  try {
+    return await Promise.race([token(), ended]);
+  } finally {
+    clearTimeout(alarm);
+  }
 }
 
 /** Returns the milliseconds before a retry; undefined if the call must not be retried. */

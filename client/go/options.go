@@ -1,0 +1,388 @@
+package threadkeep
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
+)
+
+// The options of calls. One option may fit several calls, such as WithFilter for Events, Search, Watch and Run; the compiler
+// refuses one that does not fit.
+type (
+	// CreateOption configures SessionHandle.Create, and the session that an append creates.
+	CreateOption interface{ forCreate(*settings) }
+	// UpdateOption says what SessionHandle.Update changes.
+	UpdateOption interface{ forUpdate(*settings) }
+	// DeleteOption configures SessionHandle.Delete.
+	DeleteOption interface{ forDelete(*settings) }
+	// SessionsOption configures Client.Sessions and its pages.
+	SessionsOption interface{ forSessions(*settings) }
+	// ExpiredOption configures Client.DeleteExpiredSessions.
+	ExpiredOption interface{ forExpired(*settings) }
+	// EraseOption configures Client.DeleteUser, DeleteApp and DeleteByLabel.
+	EraseOption interface{ forErase(*settings) }
+	// AppendOption configures appends.
+	AppendOption interface{ forAppend(*settings) }
+	// EventsOption configures SessionHandle.Events and its pages.
+	EventsOption interface{ forEvents(*settings) }
+	// SearchOption configures searches of events.
+	SearchOption interface{ forSearch(*settings) }
+	// MemorySearchOption configures searches of memories.
+	MemorySearchOption interface{ forMemorySearch(*settings) }
+	// MemoryOption configures UserMemory.List and AddSession.
+	MemoryOption interface{ forMemory(*settings) }
+	// WatchOption configures SessionHandle.Watch.
+	WatchOption interface{ forWatch(*settings) }
+	// WatchAllOption configures Client.WatchAll.
+	WatchAllOption interface{ forWatchAll(*settings) }
+	// ConsumeOption configures ConsumerHandle.Run.
+	ConsumeOption interface{ forConsume(*settings) }
+	// PageOption selects a page of a list without other conditions.
+	PageOption interface{ forPage(*settings) }
+	// ScopeOption says whose data a call covers. Default: the client's user and app.
+	ScopeOption interface{ forScope(*settings) }
+	// CompactOption configures SessionHandle.Compact.
+	CompactOption interface{ forCompact(*settings) }
+	// PlanOption configures SessionHandle.PlanCompaction and CompactWith.
+	PlanOption interface{ forPlan(*settings) }
+	// ApplyOption configures SessionHandle.ApplyCompaction, CompactContext and ReplaceEvents.
+	ApplyOption interface{ forApply(*settings) }
+)
+
+// settings are what the options of a call say.
+type settings struct {
+	expiry                      *pb.Expiry
+	metadata, patch             *string
+	labels, setLabels           map[string]string
+	removeLabels                []string
+	contextBytes                *int64
+	createTime, before          *timestamppb.Timestamp
+	returnExisting, purge       bool
+	etag, requestID             string
+	progress                    func(*pb.ErasureReceipt)
+	app                         *string
+	userID                      string
+	anyUser, anyApp             bool
+	pageSize                    int32
+	pageToken                   string
+	createIfMissing             *settings
+	expect                      any
+	ifExists                    pb.IfExists
+	maxOutstanding              int
+	filter                      *pb.EventFilter
+	order                       pb.SortOrder
+	search                      pb.SearchEventsRequest
+	topK                        int32
+	memoryFilter                *pb.MemoryFilter
+	ingest                      pb.AddSessionToMemoryRequest
+	start                       Start
+	checkpoints                 bool
+	maxRetries                  *int
+	concurrency                 int
+	join                        pb.JoinConsumer
+	strategy                    *pb.CompactionStrategy
+	trigger                     *pb.CompactionTrigger
+	branch, actor, strategyName string
+	compactionID                string
+	dryRun, reportMismatch      bool
+	inserts                     []*pb.CompactionInsert
+	err                         error
+}
+
+// settingsOf applies the options of a call.
+func settingsOf[O any](opts []O, apply func(O, *settings)) *settings {
+	s := &settings{}
+	for _, option := range opts {
+		apply(option, s)
+	}
+	return s
+}
+
+func (s *settings) fail(message string) {
+	s.err = errors.Join(s.err, errors.New("threadkeep: "+message))
+}
+
+// Kinds of options by the calls that they fit.
+type (
+	propertyOption func(*settings)
+	createOption   func(*settings)
+	sizeOption     func(*settings)
+	updateOption   func(*settings)
+	purgeOption    func(*settings)
+	expiredOption  func(*settings)
+	eraseOption    func(*settings)
+	labelsOption   func(*settings)
+	metadataOption func(*settings)
+	scopeOption    func(*settings)
+	pageOption     func(*settings)
+	appendOption   func(*settings)
+)
+
+func (o propertyOption) forCreate(s *settings) { o(s) }
+func (o propertyOption) forUpdate(s *settings) { o(s) }
+func (o createOption) forCreate(s *settings)   { o(s) }
+func (o sizeOption) forCreate(s *settings)     { o(s) }
+func (o sizeOption) forUpdate(s *settings)     { o(s) }
+func (o updateOption) forUpdate(s *settings)   { o(s) }
+func (o purgeOption) forDelete(s *settings)    { o(s) }
+func (o purgeOption) forErase(s *settings)     { o(s) }
+func (o expiredOption) forExpired(s *settings) { o(s) }
+func (o eraseOption) forErase(s *settings)     { o(s) }
+func (o labelsOption) forCreate(s *settings)   { o(s) }
+func (o labelsOption) forUpdate(s *settings)   { o(s) }
+func (o labelsOption) forSessions(s *settings) { o(s) }
+func (o labelsOption) forWatchAll(s *settings) { o(s) }
+func (o labelsOption) forConsume(s *settings)  { o(s) }
+func (o metadataOption) forCreate(s *settings) { o(s) }
+func (o metadataOption) forUpdate(s *settings) { o(s) }
+func (o metadataOption) forMemory(s *settings) { o(s) }
+func (o scopeOption) forScope(s *settings)     { o(s) }
+func (o scopeOption) forSessions(s *settings)  { o(s) }
+func (o scopeOption) forExpired(s *settings)   { o(s) }
+func (o scopeOption) forErase(s *settings)     { o(s) }
+func (o scopeOption) forSearch(s *settings)    { o(s) }
+func (o scopeOption) forWatchAll(s *settings)  { o(s) }
+func (o scopeOption) forConsume(s *settings)   { o(s) }
+func (o pageOption) forPage(s *settings)       { o(s) }
+func (o pageOption) forSessions(s *settings)   { o(s) }
+func (o pageOption) forEvents(s *settings)     { o(s) }
+func (o pageOption) forSearch(s *settings)     { o(s) }
+func (o pageOption) forMemory(s *settings)     { o(s) }
+func (o appendOption) forAppend(s *settings)   { o(s) }
+
+func expiring(expiry *pb.Expiry) propertyOption {
+	return func(s *settings) {
+		if s.expiry != nil {
+			s.fail("set at most one of WithTTL, WithExpireTime and WithoutExpiry")
+		}
+		s.expiry = expiry
+	}
+}
+
+// WithTTL sets the duration from now after which the session expires. Default: the server's, 60 days unless configured
+// otherwise.
+func WithTTL(ttl time.Duration) interface {
+	CreateOption
+	UpdateOption
+} {
+	return expiring(&pb.Expiry{Kind: &pb.Expiry_Ttl{Ttl: durationpb.New(ttl)}})
+}
+
+// WithExpireTime sets the time at which the session expires, not in the past.
+func WithExpireTime(at time.Time) interface {
+	CreateOption
+	UpdateOption
+} {
+	return expiring(&pb.Expiry{Kind: &pb.Expiry_ExpireTime{ExpireTime: timestamppb.New(at)}})
+}
+
+// WithoutExpiry makes the session never expire.
+func WithoutExpiry() interface {
+	CreateOption
+	UpdateOption
+} {
+	return expiring(&pb.Expiry{Kind: &pb.Expiry_NeverExpires{NeverExpires: true}})
+}
+
+// WithLabels sets the labels of a created session, replaces all labels in an update, and otherwise selects sessions that have
+// all of these labels. At most 64.
+func WithLabels(labels map[string]string) interface {
+	CreateOption
+	UpdateOption
+	SessionsOption
+	WatchAllOption
+	ConsumeOption
+} {
+	return labelsOption(func(s *settings) {
+		s.labels = map[string]string{}
+		maps.Copy(s.labels, labels)
+	})
+}
+
+// WithMetadata sets the metadata: JSON text (a string, []byte or json.RawMessage), kept verbatim, or a value for json.Marshal.
+// An update replaces all of the old metadata; "" removes it. At most 256 KiB.
+func WithMetadata(metadata any) interface {
+	CreateOption
+	UpdateOption
+	MemoryOption
+} {
+	return metadataOption(func(s *settings) { s.metadata = s.json(metadata) })
+}
+
+// PatchMetadata applies a merge patch (RFC 7396) in the form of WithMetadata: its members replace those of the metadata, and
+// null removes one.
+func PatchMetadata(patch any) UpdateOption {
+	return updateOption(func(s *settings) { s.patch = s.json(patch) })
+}
+
+// SetLabels adds or replaces labels; the others stay.
+func SetLabels(labels map[string]string) UpdateOption {
+	return updateOption(func(s *settings) { s.setLabels = maps.Clone(labels) })
+}
+
+// RemoveLabels removes the labels with these keys, before SetLabels.
+func RemoveLabels(keys ...string) UpdateOption {
+	return updateOption(func(s *settings) { s.removeLabels = append(s.removeLabels, keys...) })
+}
+
+// WithETag requires the session to have this etag, which was read; ErrVersionMismatch if another update came between.
+func WithETag(etag string) UpdateOption {
+	return updateOption(func(s *settings) { s.etag = etag })
+}
+
+// WithContextBytes sets the default size of the session's contexts; 0 is the server's.
+func WithContextBytes(n int64) interface {
+	CreateOption
+	UpdateOption
+} {
+	return sizeOption(func(s *settings) { s.contextBytes = &n })
+}
+
+// WithCreateTime sets the start of an imported conversation. Default: now.
+func WithCreateTime(at time.Time) CreateOption {
+	return createOption(func(s *settings) { s.createTime = timestamppb.New(at) })
+}
+
+// WithReturnExisting returns an existing session unchanged instead of failing.
+func WithReturnExisting() CreateOption {
+	return createOption(func(s *settings) { s.returnExisting = true })
+}
+
+// PurgeMemories also deletes the memories that came from the deleted sessions.
+func PurgeMemories() interface {
+	DeleteOption
+	EraseOption
+} {
+	return purgeOption(func(s *settings) { s.purge = true })
+}
+
+// ExpiredBefore deletes only sessions that expired by this time. Default: now.
+func ExpiredBefore(at time.Time) ExpiredOption {
+	return expiredOption(func(s *settings) { s.before = timestamppb.New(at) })
+}
+
+// WithRequestID names an erasure: a repetition continues after a failure, and returns the same receipt for 30 days.
+func WithRequestID(id string) EraseOption {
+	return eraseOption(func(s *settings) { s.requestID = id })
+}
+
+// WithProgress is called with the receipt so far, after each call of an erasure.
+func WithProgress(progress func(*pb.ErasureReceipt)) EraseOption {
+	return eraseOption(func(s *settings) { s.progress = progress })
+}
+
+// WithPageSize sets the maximum number of items per page. Default: the server's; at most 1,000.
+func WithPageSize(n int) interface {
+	PageOption
+	SessionsOption
+	EventsOption
+	SearchOption
+	MemoryOption
+} {
+	return pageOption(func(s *settings) { s.pageSize = int32(min(max(n, -1), 1<<30)) })
+}
+
+// WithPageToken continues after a page; all other options must be unchanged.
+func WithPageToken(token string) interface {
+	PageOption
+	SessionsOption
+	EventsOption
+	SearchOption
+	MemoryOption
+} {
+	return pageOption(func(s *settings) { s.pageToken = token })
+}
+
+// json returns the JSON text of a value.
+func (s *settings) json(value any) *string {
+	text, err := jsonText(value)
+	if err != nil {
+		s.err = errors.Join(s.err, err)
+	}
+	return &text
+}
+
+// jsonText returns the JSON text of a value; text is returned unchanged.
+func jsonText(value any) (string, error) {
+	switch v := value.(type) {
+	case string:
+		return v, nil
+	case json.RawMessage:
+		return string(v), nil
+	case []byte:
+		return string(v), nil
+	}
+	text, err := json.Marshal(value)
+	return string(text), err
+}
+
+// Scoped is an option of every call that covers the data of a user and an app.
+type Scoped interface {
+	ScopeOption
+	SessionsOption
+	ExpiredOption
+	EraseOption
+	SearchOption
+	WatchAllOption
+	ConsumeOption
+}
+
+// AnyUser covers every user within the token's reach, unless WithUser is given. Without it a call covers the client's user.
+func AnyUser() Scoped {
+	return scopeOption(func(s *settings) { s.anyUser = true })
+}
+
+// AnyApp covers every app, unless WithApp is given. Without it a call covers the client's app, if it has one.
+func AnyApp() Scoped {
+	return scopeOption(func(s *settings) { s.anyApp = true })
+}
+
+// WithUser covers this user instead of the client's.
+func WithUser(userID string) Scoped {
+	return scopeOption(func(s *settings) { s.userID = userID })
+}
+
+// WithApp covers this app instead of the client's; "" is what has no app.
+func WithApp(app string) Scoped {
+	return scopeOption(func(s *settings) { s.app = &app })
+}
+
+// userOf returns the user of a request: that of the options or the client's; empty for any.
+func (c *Client) userOf(s *settings) string {
+	if s.userID != "" || s.anyUser {
+		return s.userID
+	}
+	return c.user.GetUserId()
+}
+
+// appOf returns the app of a request: that of the options or the client's; nil for any.
+func (c *Client) appOf(s *settings) *string {
+	if s.app != nil || s.anyApp {
+		return s.app
+	}
+	return c.user.App
+}
+
+// searchScope sets the scope of a search. Any user is the scope of an app.
+func (c *Client) searchScope(s *settings) {
+	user, app := c.userOf(s), c.appOf(s)
+	switch {
+	case user != "" || !s.anyUser:
+		s.search.Scope = &pb.SearchEventsRequest_User{User: &pb.UserScope{UserId: user, App: app}}
+	case app == nil:
+		s.fail("a search of any user requires one app: give WithApp")
+	default:
+		s.search.Scope = &pb.SearchEventsRequest_App{App: &pb.AppScope{App: *app}}
+	}
+}
+
+// changeScope returns the scope of a watch or a consumer.
+func (c *Client) changeScope(s *settings) *pb.ChangeScope {
+	return &pb.ChangeScope{App: c.appOf(s), UserId: c.userOf(s), Labels: s.labels}
+}
