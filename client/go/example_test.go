@@ -19,8 +19,8 @@ import (
 // TestMain leaves out the examples, which need a server, unless THREADKEEP_ADDRESS specifies one.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if run := flag.Lookup("test.run"); os.Getenv("THREADKEEP_ADDRESS") == "" && run.Value.String() == "" {
-		_ = run.Value.Set("^Test")
+	if skip := flag.Lookup("test.skip"); os.Getenv("THREADKEEP_ADDRESS") == "" && skip.Value.String() == "" {
+		_ = skip.Value.Set("^Example")
 	}
 	m.Run()
 }

@@ -176,7 +176,7 @@ func (w *worker) begin(ctx context.Context, next work) {
 func (w *worker) drain(ctx context.Context, partition int32, next work) {
 	for more := true; more; next, more = w.after(partition) {
 		w.slots <- struct{}{}
-		if next.member.counts(next.delivery) {
+		if ctx.Err() == nil && next.member.counts(next.delivery) {
 			w.settle(ctx, next)
 		}
 		<-w.slots
