@@ -51,8 +51,8 @@ func (o startOption) forWatchAll(s *settings) { o(s) }
 func (o watchOption) forWatch(s *settings)    { o(s) }
 func (o watchOption) forWatchAll(s *settings) { o(s) }
 
-// From says where a watch starts: From(Token(kept)), From(Beginning), or for one session From(AfterSeq(7)). By default, and with
-// an empty Token, it starts with changes committed from now on.
+// From says where a watch starts: From(Token(kept)), From(Beginning), or for one session From(AfterSeq(7)). By default it starts
+// with changes committed from now on. An empty Token is ErrInvalidResumeToken.
 func From(start Start) interface {
 	WatchOption
 	WatchAllOption
@@ -104,9 +104,7 @@ func (s *SessionHandle) Watch(ctx context.Context, opts ...WatchOption) iter.Seq
 	request := &pb.WatchSessionRequest{Session: s.ref, Filter: given.filter}
 	switch start := given.start.(type) {
 	case Token:
-		if start != "" {
-			request.Start = &pb.WatchSessionRequest_ResumeToken{ResumeToken: string(start)}
-		}
+		request.Start = &pb.WatchSessionRequest_ResumeToken{ResumeToken: string(start)}
 	case AfterSeq:
 		request.Start = &pb.WatchSessionRequest_AfterSeq{AfterSeq: int64(start)}
 	case beginning:
@@ -125,9 +123,7 @@ func (c *Client) WatchAll(ctx context.Context, opts ...WatchAllOption) iter.Seq2
 	request := &pb.WatchAllRequest{Scope: c.changeScope(given), Filter: given.filter}
 	switch start := given.start.(type) {
 	case Token:
-		if start != "" {
-			request.Start = &pb.WatchAllRequest_ResumeToken{ResumeToken: string(start)}
-		}
+		request.Start = &pb.WatchAllRequest_ResumeToken{ResumeToken: string(start)}
 	case AfterSeq:
 		given.fail("AfterSeq requires one session")
 	case beginning:

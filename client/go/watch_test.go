@@ -203,7 +203,7 @@ func TestWatchStartsWhereTheOptionSays(t *testing.T) {
 		collect(t, 0, trip.Watch(t.Context(), From(start)))
 	}
 	want := []string{
-		`<nil> "" 0`, `*threadkeepv1.WatchSessionRequest_ResumeToken "t" 0`,
+		`*threadkeepv1.WatchSessionRequest_ResumeToken "" 0`, `*threadkeepv1.WatchSessionRequest_ResumeToken "t" 0`,
 		`*threadkeepv1.WatchSessionRequest_AfterSeq "" 7`, `*threadkeepv1.WatchSessionRequest_AfterSeq "" 0`,
 	}
 	if !slices.Equal(started, want) {
