@@ -83,6 +83,12 @@ type Filter struct {
 	// Keywords are substrings of the text, of which one or, with MatchAll, all must occur. At most 64.
 	Keywords []string
 	MatchAll bool
+	// InvocationIDs and NativeFormats of the events, compared exactly. At most 64 and 16.
+	InvocationIDs, NativeFormats []string
+	// Metadata are top-level values of the metadata, numbers and booleans as JSON text. All must match; at most 16.
+	Metadata map[string]string
+	// Pattern is a regular expression in the syntax of RE2 that matches somewhere in the text. Not for watches and consumers.
+	Pattern string
 	// Branch selects what an agent on it sees; with ExactBranch this branch only, and the root if it is empty.
 	Branch      string
 	ExactBranch bool
@@ -104,6 +110,16 @@ func (f Filter) Merge(other Filter) Filter {
 	replace(&f.BeforeSeq, other.BeforeSeq)
 	replace(&f.View, other.View)
 	replace(&f.Keyword, other.Keyword)
+	replace(&f.Pattern, other.Pattern)
+	if other.InvocationIDs != nil {
+		f.InvocationIDs = other.InvocationIDs
+	}
+	if other.NativeFormats != nil {
+		f.NativeFormats = other.NativeFormats
+	}
+	if other.Metadata != nil {
+		f.Metadata = other.Metadata
+	}
 	f.ExcludeSynthetic = f.ExcludeSynthetic || other.ExcludeSynthetic
 	if other.Roles != nil {
 		f.Roles = other.Roles
@@ -142,6 +158,10 @@ func (f Filter) Message() (*pb.EventFilter, error) {
 		View:             f.View,
 		Keyword:          f.Keyword,
 		Keywords:         f.Keywords,
+		InvocationIds:    f.InvocationIDs,
+		NativeFormats:    f.NativeFormats,
+		Metadata:         f.Metadata,
+		Pattern:          f.Pattern,
 		Branch:           f.Branch,
 	}
 	if f.MatchAll {

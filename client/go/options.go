@@ -57,42 +57,44 @@ type (
 
 // settings are what the options of a call say.
 type settings struct {
-	expiry                      *pb.Expiry
-	metadata, patch             *string
-	labels, setLabels           map[string]string
-	removeLabels                []string
-	contextBytes                *int64
-	createTime, before          *timestamppb.Timestamp
-	returnExisting, purge       bool
-	etag, requestID             string
-	progress                    func(*pb.ErasureReceipt)
-	app                         *string
-	userID                      string
-	anyUser, anyApp             bool
-	pageSize                    int32
-	pageToken                   string
-	createIfMissing             *settings
-	expect                      any
-	ifExists                    pb.IfExists
-	maxOutstanding              int
-	filter                      *pb.EventFilter
-	order                       pb.SortOrder
-	search                      pb.SearchEventsRequest
-	topK                        int32
-	memoryFilter                *pb.MemoryFilter
-	ingest                      pb.AddSessionToMemoryRequest
-	start                       Start
-	checkpoints                 bool
-	maxRetries                  *int
-	concurrency                 int
-	join                        pb.JoinConsumer
-	strategy                    *pb.CompactionStrategy
-	trigger                     *pb.CompactionTrigger
-	branch, actor, strategyName string
-	compactionID                string
-	dryRun, reportMismatch      bool
-	inserts                     []*pb.CompactionInsert
-	err                         error
+	expiry                             *pb.Expiry
+	metadata, patch                    *string
+	labels, setLabels                  map[string]string
+	removeLabels                       []string
+	contextBytes                       *int64
+	createTime, before                 *timestamppb.Timestamp
+	returnExisting, uniqueInApp, purge bool
+	list                               pb.ListSessionsRequest
+	asOf                               any
+	etag, requestID                    string
+	progress                           func(*pb.ErasureReceipt)
+	app                                *string
+	userID                             string
+	anyUser, anyApp                    bool
+	pageSize                           int32
+	pageToken                          string
+	createIfMissing                    *settings
+	expect                             any
+	ifExists                           pb.IfExists
+	maxOutstanding                     int
+	filter                             *pb.EventFilter
+	order                              pb.SortOrder
+	search                             pb.SearchEventsRequest
+	topK                               int32
+	memoryFilter                       *pb.MemoryFilter
+	ingest                             pb.AddSessionToMemoryRequest
+	start                              Start
+	checkpoints                        bool
+	maxRetries                         *int
+	concurrency                        int
+	join                               pb.JoinConsumer
+	strategy                           *pb.CompactionStrategy
+	trigger                            *pb.CompactionTrigger
+	branch, actor, strategyName        string
+	compactionID                       string
+	dryRun, reportMismatch             bool
+	inserts                            []*pb.CompactionInsert
+	err                                error
 }
 
 // settingsOf applies the options of a call.
@@ -252,6 +254,11 @@ func WithCreateTime(at time.Time) CreateOption {
 // WithReturnExisting returns an existing session unchanged instead of failing.
 func WithReturnExisting() CreateOption {
 	return createOption(func(s *settings) { s.returnExisting = true })
+}
+
+// WithUniqueInApp fails if another user of the app has a session with this id.
+func WithUniqueInApp() CreateOption {
+	return createOption(func(s *settings) { s.uniqueInApp = true })
 }
 
 // PurgeMemories also deletes the memories that came from the deleted sessions.

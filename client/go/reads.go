@@ -30,6 +30,33 @@ func (s *SessionHandle) GetContext(ctx context.Context, memory ...MemoryProvider
 	return s.client.raw.Events.GetContext(ctx, &pb.GetContextRequest{Session: s.ref, Spec: provider.spec})
 }
 
+// Moment is a moment of a session: directly after the change to a LogVersion, or after the event with a Seq was stored.
+type Moment interface{ moment() }
+
+// Seq is the seq of an event.
+type Seq int64
+
+func (Seq) moment()        {}
+func (LogVersion) moment() {}
+
+// AsOf reads as of a moment: the answer is the one that was given then. Errors: ErrHistoryUnknown.
+func AsOf(moment Moment) EventsOption {
+	return orderOption(func(s *settings) { s.asOf = moment })
+}
+
+// GetContextAsOf returns the context that GetContext with this provider returned at a moment. It never changes. Errors:
+// ErrHistoryUnknown.
+func (s *SessionHandle) GetContextAsOf(ctx context.Context, moment Moment, memory MemoryProvider) (*pb.GetContextResponse, error) {
+	request := &pb.GetContextRequest{Session: s.ref, Spec: memory.spec}
+	switch at := moment.(type) {
+	case Seq:
+		request.AsOf = &pb.GetContextRequest_AsOfSeq{AsOfSeq: int64(at)}
+	case LogVersion:
+		request.AsOf = &pb.GetContextRequest_AsOfLogVersion{AsOfLogVersion: int64(at)}
+	}
+	return s.client.raw.Events.GetContext(ctx, request)
+}
+
 // GetEvent returns one event by its id. Errors: ErrSessionNotFound, ErrEventNotFound.
 func (s *SessionHandle) GetEvent(ctx context.Context, id string) (*Event, error) {
 	response, err := s.client.raw.Events.GetEvent(ctx, &pb.GetEventRequest{Session: s.ref, EventId: id})
@@ -47,9 +74,16 @@ func NewestFirst() EventsOption {
 
 func (s *SessionHandle) eventsRequest(opts []EventsOption) (*pb.ListEventsRequest, error) {
 	given := settingsOf(opts, EventsOption.forEvents)
-	return &pb.ListEventsRequest{
+	request := &pb.ListEventsRequest{
 		Session: s.ref, Filter: given.filter, Order: given.order, PageSize: given.pageSize, PageToken: given.pageToken,
-	}, given.err
+	}
+	switch at := given.asOf.(type) {
+	case Seq:
+		request.AsOf = &pb.ListEventsRequest_AsOfSeq{AsOfSeq: int64(at)}
+	case LogVersion:
+		request.AsOf = &pb.ListEventsRequest_AsOfLogVersion{AsOfLogVersion: int64(at)}
+	}
+	return request, given.err
 }
 
 // Events iterates over the matching events of the session, page by page. Each page is fetched when needed, with its own

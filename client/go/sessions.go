@@ -3,6 +3,7 @@ package threadkeep
 import (
 	"context"
 	"iter"
+	"time"
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
@@ -22,6 +23,7 @@ func (s *SessionHandle) Create(ctx context.Context, opts ...CreateOption) (*pb.C
 		MetadataJson:   value(given.metadata),
 		Labels:         given.labels,
 		ReturnExisting: given.returnExisting,
+		UniqueInApp:    given.uniqueInApp,
 		ContextBytes:   value(given.contextBytes),
 		CreateTime:     given.createTime,
 	})
@@ -80,9 +82,44 @@ func (s *SessionHandle) Delete(ctx context.Context, opts ...DeleteOption) (*pb.D
 
 func (c *Client) sessionsRequest(opts []SessionsOption) *pb.ListSessionsRequest {
 	given := settingsOf(opts, SessionsOption.forSessions)
-	return &pb.ListSessionsRequest{
-		App: c.appOf(given), UserId: c.userOf(given), Labels: given.labels, PageSize: given.pageSize, PageToken: given.pageToken,
-	}
+	request := &given.list
+	request.App, request.UserId, request.Labels = c.appOf(given), c.userOf(given), given.labels
+	request.PageSize, request.PageToken = given.pageSize, given.pageToken
+	return request
+}
+
+type listOption func(*settings)
+
+func (o listOption) forSessions(s *settings) { o(s) }
+
+// InOrder sets the order of the sessions. Default: by the time of creation, the latest first.
+func InOrder(order pb.SessionOrder) SessionsOption {
+	return listOption(func(s *settings) { s.list.OrderBy = order })
+}
+
+// UpdatedBetween selects sessions whose last update is later and earlier than these times; a zero time is no bound.
+func UpdatedBetween(after, before time.Time) SessionsOption {
+	return listOption(func(s *settings) { s.list.UpdatedAfter, s.list.UpdatedBefore = timestamp(after), timestamp(before) })
+}
+
+// WithIDPrefix selects sessions by the beginning of their ids.
+func WithIDPrefix(prefix string) SessionsOption {
+	return listOption(func(s *settings) { s.list.SessionIdPrefix = prefix })
+}
+
+// WithOffset skips n sessions, at most 10,000.
+func WithOffset(n int) SessionsOption {
+	return listOption(func(s *settings) { s.list.Offset = int32(n) })
+}
+
+// WithTotal returns TotalSize in the page, counted up to 10,001.
+func WithTotal() SessionsOption {
+	return listOption(func(s *settings) { s.list.WithTotal = true })
+}
+
+// WithNewestEvent returns NewestEvents in the page, in the order of the sessions.
+func WithNewestEvent() SessionsOption {
+	return listOption(func(s *settings) { s.list.WithNewestEvent = true })
 }
 
 // Sessions iterates over sessions, newest first, page by page like SessionHandle.Events.

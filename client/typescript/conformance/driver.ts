@@ -46,11 +46,13 @@ async function append(params: Message) {
 
 const dateOf = (time?: { seconds: bigint; nanos: number }) => time && new Date(Number(time.seconds) * 1000 + time.nanos / 1e6);
 
+const momentOf = ({ case: name, value }: Message): sdk.Moment | undefined => (name === undefined ? undefined : name === "asOfSeq" ? { seq: value } : { logVersion: value });
+
 function listOf(client: sdk.Client, { rpc, request: bytes, all_users: anyUser }: Message): [AsyncIterable<any>, DescMessage] {
   const request: Message = decode(methodOf(rpc).input, bytes);
   const session = () => client.session(orId(request["session"]));
-  if (rpc.endsWith("ListSessions")) return [client.sessions({ ...request, anyUser }), pb.SessionSchema];
-  if (rpc.endsWith("ListEvents")) return [session().events({ ...request, order: [undefined, "asc", "desc"][request["order"]] as "asc" }), pb.SessionEventSchema];
+  if (rpc.endsWith("ListSessions")) return [client.sessions({ ...request, updatedAfter: dateOf(request["updatedAfter"]), updatedBefore: dateOf(request["updatedBefore"]), anyUser }), pb.SessionSchema];
+  if (rpc.endsWith("ListEvents")) return [session().events({ ...request, asOf: momentOf(request["asOf"]), order: [undefined, "asc", "desc"][request["order"]] as "asc" }), pb.SessionEventSchema];
   if (rpc.endsWith("ListMemories")) {
     const { filter } = request;
     const conditions = filter && { ...filter, fromTime: dateOf(filter.fromTime), toTime: dateOf(filter.toTime) };

@@ -36,10 +36,22 @@ export type Appended = pb.AppendEventsResponse & {
   readonly dropped: boolean;
 };
 
+/** A moment of a session: directly after the event with this seq was stored, or after the change to this log version. */
+export type Moment = { seq: Int; logVersion?: never } | { logVersion: Int; seq?: never };
+
+/** Returns the moment as it is sent. */
+export function asOfOf(moment: Moment | undefined) {
+  if (moment === undefined) return undefined;
+  if (moment.seq !== undefined) return { case: "asOfSeq", value: BigInt(moment.seq) } as const;
+  return { case: "asOfLogVersion", value: BigInt(moment.logVersion) } as const;
+}
+
 /** Which events to list. */
 export interface EventsQuery extends PageOptions {
   /** Filter: a result of `eventFilter`, or its conditions. */
   filter?: FilterLike | undefined;
+  /** Reads as of a moment: the answer is the one that was given then. */
+  asOf?: Moment | undefined;
   /** Order: "asc", the default, is oldest first. */
   order?: "asc" | "desc" | undefined;
 }
@@ -75,7 +87,7 @@ const ORDER = { asc: pb.SortOrder.ASCENDING, desc: pb.SortOrder.DESCENDING };
 
 /** Returns one page of events. */
 export function listEvents(caller: Caller, session: SessionRef, query: EventsQuery, call?: CallOptions): Promise<pb.ListEventsResponse> {
-  const { filter, order, pageSize, pageToken } = query;
-  const request = { session, filter: filterOf(filter), order: order && ORDER[order], pageSize, pageToken };
+  const { filter, order, asOf, pageSize, pageToken } = query;
+  const request = { session, filter: filterOf(filter), order: order && ORDER[order], asOf: asOfOf(asOf), pageSize, pageToken };
   return caller.raw(pb.EventService).listEvents(request, call);
 }

@@ -72,6 +72,14 @@ export interface FilterOptions {
   keywords?: readonly string[] | undefined;
   /** Default: "any". */
   match?: MatchName | undefined;
+  /** Invocation ids of the events, compared exactly. At most 64. */
+  invocationIds?: readonly string[] | undefined;
+  /** Native formats of the events, compared exactly. At most 16. */
+  nativeFormats?: readonly string[] | undefined;
+  /** Top-level values of the metadata, numbers and booleans as JSON text. All must match; at most 16. */
+  metadata?: Readonly<Record<string, string>> | undefined;
+  /** Regular expression in the syntax of RE2 that matches somewhere in the text. Not for watches and consumers. */
+  pattern?: string | undefined;
   /** Branch: what an agent on it sees, or with `branchMatch: "exact"` this branch only. */
   branch?: string | undefined;
   /** Default: "visible". */
@@ -143,6 +151,10 @@ function messageOf(options: FilterOptions): MessageInitShape<typeof EventFilterS
     keyword: options.keyword,
     keywords: [...keywords],
     keywordMatch: matchOf(options.match),
+    invocationIds: [...(options.invocationIds ?? [])],
+    nativeFormats: [...(options.nativeFormats ?? [])],
+    metadata: { ...options.metadata },
+    pattern: options.pattern,
     branch: options.branch,
     branchMatch: branchMatchOf(options.branchMatch),
     limit: limitOf(options),

@@ -4,6 +4,7 @@ import { KeywordMatch, BranchMatch, LogView } from "./gen/threadkeep/v1/filter_p
 import { Role } from "./gen/threadkeep/v1/message_pb.js";
 import { SearchField, SearchMode } from "./gen/threadkeep/v1/search_pb.js";
 import { HitGrouping } from "./gen/threadkeep/v1/search_service_pb.js";
+import { SessionOrder } from "./gen/threadkeep/v1/session_service_pb.js";
 
 type Numbered = Readonly<Record<string, string | number>>;
 /** The names of an enum in lower case, without the value 0. */
@@ -24,6 +25,9 @@ export type FieldName = NameOf<typeof SearchField> | SearchField;
 /** How hits are grouped: "turn" or "session", or a value of HitGrouping. */
 export type GroupingName = NameOf<typeof HitGrouping> | HitGrouping;
 
+/** The order of sessions: "created_last_first" and so on, or a value of SessionOrder. */
+export type OrderName = NameOf<typeof SessionOrder> | SessionOrder;
+
 const valueIn =
   <E extends Numbered>(names: E) =>
   (given: string | number | undefined): number => {
@@ -42,3 +46,4 @@ export const branchMatchOf: (given?: BranchName) => BranchMatch = valueIn(Branch
 export const modeOf: (given?: ModeName) => SearchMode = valueIn(SearchMode);
 export const fieldOf: (given: FieldName) => SearchField = valueIn(SearchField);
 export const groupingOf: (given?: GroupingName) => HitGrouping = valueIn(HitGrouping);
+export const orderOf: (given?: OrderName) => SessionOrder = valueIn(SessionOrder);

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
 
 import * as compacting from "./compaction/compaction.js";
-import { appendRequest, listEvents, withIds, type Appended, type AppendOptions, type EventsQuery } from "./events.js";
+import { appendRequest, asOfOf, listEvents, withIds, type Appended, type AppendOptions, type EventsQuery, type Moment } from "./events.js";
 import { appendStream, dropped, type AppendStreamOptions, type Batch, type BatchResult } from "./feed/appendStream.js";
 import { follow, sessionOpener, type WatchCall, type WatchOptions } from "./feed/watch.js";
 import type { Compaction } from "./gen/threadkeep/v1/compaction_pb.js";
@@ -127,6 +127,14 @@ export class SessionHandle {
    */
   getContext(spec: SpecLike | undefined = this.memory, call?: CallOptions): Promise<events.GetContextResponse> {
     return this.caller.raw(events.EventService).getContext({ session: this.ref, spec: specOf(spec) }, call);
+  }
+
+  /**
+   * Returns the context that `getContext` with this spec returned at a moment: `getContextAsOf({ logVersion: 3 })`. It never
+   * changes. Reasons: HISTORY_UNKNOWN.
+   */
+  getContextAsOf(asOf: Moment, spec: SpecLike | undefined = this.memory, call?: CallOptions): Promise<events.GetContextResponse> {
+    return this.caller.raw(events.EventService).getContext({ session: this.ref, spec: specOf(spec), asOf: asOfOf(asOf) }, call);
   }
 
   /**

@@ -12,6 +12,7 @@ import {
   type ListSessionsResponse,
 } from "./gen/threadkeep/v1/session_service_pb.js";
 import { expiryOf, jsonText, type Caller, type ExpiryOptions, type Int, type Json, type PageOptions } from "./requests.js";
+import { orderOf, type OrderName } from "./names.js";
 import { narrowed, type Scope } from "./scope.js";
 
 /** Properties of a new session. */
@@ -26,6 +27,8 @@ export interface SessionProperties extends ExpiryOptions {
 export interface CreateOptions extends SessionProperties {
   /** Returns an existing session unchanged instead of failing. */
   returnExisting?: boolean | undefined;
+  /** Fails if another user of the app has a session with this id. */
+  uniqueInApp?: boolean | undefined;
   /** Default size of contexts in bytes; 0 is the server's. */
   contextBytes?: Int | undefined;
   /** Start of an imported conversation. Default: now. */
@@ -52,6 +55,20 @@ export interface SessionChanges extends ExpiryOptions {
 
 /** Which sessions to list. */
 export interface SessionsQuery extends Scope, PageOptions {
+  /** Order: "created_last_first", the default, "created_first", "updated_last_first" or "updated_first". */
+  orderBy?: OrderName | undefined;
+  /** Time that the last update must be later than. */
+  updatedAfter?: Date | undefined;
+  /** Time that the last update must be earlier than. */
+  updatedBefore?: Date | undefined;
+  /** Beginning of the session id. */
+  sessionIdPrefix?: string | undefined;
+  /** Number of sessions to skip, at most 10,000. */
+  offset?: number | undefined;
+  /** Returns `totalSize` in the page, counted up to 10,001. */
+  withTotal?: boolean | undefined;
+  /** Returns `newestEvents` in the page, in the order of the sessions. */
+  withNewestEvent?: boolean | undefined;
   /** Labels that the sessions must all have. */
   labels?: Readonly<Record<string, string>> | undefined;
 }
@@ -73,8 +90,8 @@ export function propertiesOf({ metadata, labels, ...expiry }: SessionProperties)
 }
 
 export function createSession(caller: Caller, session: SessionRef, given: CreateOptions, call?: CallOptions): Promise<CreateSessionResponse> {
-  const { returnExisting, contextBytes = 0, createTime } = given;
-  const request = { ...propertiesOf(given), returnExisting, contextBytes: BigInt(contextBytes) };
+  const { returnExisting, uniqueInApp, contextBytes = 0, createTime } = given;
+  const request = { ...propertiesOf(given), returnExisting, uniqueInApp, contextBytes: BigInt(contextBytes) };
   return service(caller).createSession({ session, ...request, createTime: createTime && timestampFromDate(createTime) }, call);
 }
 
@@ -96,8 +113,15 @@ export async function updateSession(caller: Caller, session: SessionRef, given: 
 }
 
 export function listSessions(caller: Caller, query: SessionsQuery, call?: CallOptions): Promise<ListSessionsResponse> {
-  const { labels, pageSize, pageToken } = query;
-  return service(caller).listSessions({ ...narrowed(caller, query), labels: { ...labels }, pageSize, pageToken }, call);
+  const { labels, orderBy, updatedAfter, updatedBefore, sessionIdPrefix, offset, withTotal, withNewestEvent, pageSize, pageToken } = query;
+  const request = {
+    ...narrowed(caller, query),
+    ...{ labels: { ...labels }, sessionIdPrefix, offset, withTotal, withNewestEvent, pageSize, pageToken },
+    orderBy: orderOf(orderBy),
+    updatedAfter: updatedAfter && timestampFromDate(updatedAfter),
+    updatedBefore: updatedBefore && timestampFromDate(updatedBefore),
+  };
+  return service(caller).listSessions(request, call);
 }
 
 export function deleteExpired(caller: Caller, given: Scope & { before?: Date | undefined }, call?: CallOptions): Promise<DeleteExpiredSessionsResponse> {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/threadkeep/threadkeep-go"
 	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
@@ -47,6 +48,21 @@ func sessionsOptions(in proto.Message, p object) (opts []threadkeep.SessionsOpti
 	for _, option := range scopeOf(r, r.App != nil, p) {
 		opts = append(opts, option)
 	}
+	if r.GetWithTotal() {
+		opts = append(opts, threadkeep.WithTotal())
+	}
+	if r.GetWithNewestEvent() {
+		opts = append(opts, threadkeep.WithNewestEvent())
+	}
+	var after, before time.Time
+	if r.UpdatedAfter != nil {
+		after = r.UpdatedAfter.AsTime()
+	}
+	if r.UpdatedBefore != nil {
+		before = r.UpdatedBefore.AsTime()
+	}
+	opts = append(opts, threadkeep.InOrder(r.GetOrderBy()), threadkeep.UpdatedBetween(after, before),
+		threadkeep.WithIDPrefix(r.GetSessionIdPrefix()), threadkeep.WithOffset(int(r.GetOffset())))
 	return append(opts, threadkeep.WithLabels(r.GetLabels()), pageOf(r), threadkeep.WithPageToken(r.GetPageToken()))
 }
 
@@ -55,6 +71,12 @@ func eventsOptions(in proto.Message) []threadkeep.EventsOption {
 	opts := []threadkeep.EventsOption{threadkeep.WithRawFilter(r.GetFilter()), pageOf(r), threadkeep.WithPageToken(r.GetPageToken())}
 	if r.GetOrder() == pb.SortOrder_SORT_ORDER_DESCENDING {
 		opts = append(opts, threadkeep.NewestFirst())
+	}
+	switch at := r.GetAsOf().(type) {
+	case *pb.ListEventsRequest_AsOfSeq:
+		opts = append(opts, threadkeep.AsOf(threadkeep.Seq(at.AsOfSeq)))
+	case *pb.ListEventsRequest_AsOfLogVersion:
+		opts = append(opts, threadkeep.AsOf(threadkeep.LogVersion(at.AsOfLogVersion)))
 	}
 	return opts
 }
