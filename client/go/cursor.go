@@ -15,12 +15,12 @@ type cursor struct {
 
 // take returns the change if it is complete and new, or nil if parts are missing, it is a repetition, or its kind is unknown.
 func (c *cursor) take(change *Change) *Change {
-	batch, compaction := change.GetBatch(), change.GetCompaction()
-	if batch.GetContinues() || compaction.GetContinues() {
+	batch, compaction, removal := change.GetBatch(), change.GetCompaction(), change.GetRemoval()
+	if batch.GetContinues() || compaction.GetContinues() || removal.GetContinues() {
 		c.parts = append(c.parts, change)
 		return nil
 	}
-	if len(c.parts) > 0 && (batch != nil || compaction != nil) {
+	if len(c.parts) > 0 && (batch != nil || compaction != nil || removal != nil) {
 		change = joined(append(c.parts, change))
 		c.parts = nil
 	}
@@ -62,10 +62,13 @@ func joined(parts []*Change) *Change {
 	for _, part := range parts {
 		events = append(events, part.GetBatch().GetEvents()...)
 		events = append(events, part.GetCompaction().GetInserted()...)
+		events = append(events, part.GetRemoval().GetInserted()...)
 	}
 	whole := parts[len(parts)-1]
 	if compaction := whole.GetCompaction(); compaction != nil {
 		compaction.Compaction, compaction.Inserted = parts[0].GetCompaction().GetCompaction(), events
+	} else if removal := whole.GetRemoval(); removal != nil {
+		removal.Inserted = events
 	} else {
 		whole.GetBatch().Events = events
 	}

@@ -42,6 +42,7 @@ const (
 	ErrEncryptionKeyDestroyed  Reason = "ENCRYPTION_KEY_DESTROYED"
 	ErrSearchDisabled          Reason = "SEARCH_DISABLED"
 	ErrHistoryUnknown          Reason = "HISTORY_UNKNOWN"
+	ErrOperationConflict       Reason = "OPERATION_CONFLICT"
 )
 
 // Error returns the name of the reason.

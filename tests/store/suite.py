@@ -35,6 +35,8 @@ from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
 from tests.store.rows.reads.body_filters import BodyFilterRows
 from tests.store.rows.reads.session_lists import SessionListRows, UniqueIdRows
+from tests.store.rows.removing.feed import RemovalFeedRows
+from tests.store.rows.removing.removals import ClearRows, EraseRows, OperationRows, PopRows, ReplaceRows
 from tests.store.rows.search.app_search import AppSearchRows
 from tests.store.rows.search.found_events import FoundEventRows
 from tests.store.rows.search.literal_search import SearchPagingRows, SearchRows, TextRows
@@ -86,6 +88,12 @@ class TextSuite(
     RecordRows,
     CompactedSearchRows,
     CompactionConcurrencyRows,
+    PopRows,
+    ClearRows,
+    EraseRows,
+    ReplaceRows,
+    OperationRows,
+    RemovalFeedRows,
     WindowRows,
     ContextRows,
     ContextConcurrencyRows,

@@ -16,6 +16,7 @@ KINDS = {
     ChangeKind.UPDATED: "updated",
     ChangeKind.APPENDED: "appended",
     ChangeKind.COMPACTED: "compacted",
+    ChangeKind.REMOVED: "removed",
     ChangeKind.DELETED: "deleted",
 }
 

@@ -70,12 +70,21 @@ if TYPE_CHECKING:
     from .v1.erasure_pb2 import ErasureReceipt
     from .v1.error_reason_pb2 import ErrorReason
     from .v1.event_pb2 import NativeContent, SessionEvent
+    from .v1.event_removal_pb2 import (
+        ClearEventsResponse,
+        EraseEventsResponse,
+        PopEventsResponse,
+        RemovalKind,
+        RemovalMode,
+        RemovalNotice,
+    )
     from .v1.event_service_pb2 import (
         AppendedEvent,
         AppendEventsResponse,
         AppendStreamResult,
         GetContextResponse,
         ListEventsResponse,
+        ReplaceSuffixResponse,
         SortOrder,
     )
     from .v1.filter_pb2 import AuthorFilter, AuthorSet, BranchMatch, EventFilter, KeywordMatch, LogView, NumberedPage
@@ -109,6 +118,7 @@ if TYPE_CHECKING:
         Change,
         CheckpointReached,
         Compacted,
+        Removed,
         SessionCreated,
         SessionDeleted,
         SessionExpired,
@@ -117,7 +127,7 @@ if TYPE_CHECKING:
     from .values.context import Context
     from .values.events import Event, ToolCall, ToolResult
     from .values.incoming import Appendable
-    from .values.pages import EventPage, SearchHit
+    from .values.pages import EventPage, Popped, SearchHit
     from .values.role import Role
 
     __version__: str
@@ -158,6 +168,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointKind",
     "CheckpointReached",
+    "ClearEventsResponse",
     "Client",
     "CompactSessionResponse",
     "Compacted",
@@ -181,6 +192,7 @@ __all__ = [
     "DeleteMemoriesResponse",
     "DeleteParkedChangesResponse",
     "DeleteSessionResponse",
+    "EraseEventsResponse",
     "ErasureReceipt",
     "ErrorReason",
     "Event",
@@ -215,8 +227,15 @@ __all__ = [
     "Part",
     "PlanCompactionResponse",
     "PolicyScope",
+    "PopEventsResponse",
+    "Popped",
     "Recency",
+    "RemovalKind",
+    "RemovalMode",
+    "RemovalNotice",
+    "Removed",
     "ReplaceEventsResponse",
+    "ReplaceSuffixResponse",
     "ReplayParkedChangesResponse",
     "Role",
     "SearchEventsResponse",

@@ -15,7 +15,7 @@ def refuse_unknown(method: str, given: Iterable[str], known: Iterable[str]) -> N
     for name in given:
         if name not in names:
             related = [each for each in names if name.startswith(each) or each.startswith(name)]
-            close = difflib.get_close_matches(name, names, n=1) or related
+            close = related or difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]}?" if close else f"it takes {', '.join(names)}"
             raise TypeError(f"{method} has no argument {name!r}; {hint}")
 

@@ -15,6 +15,9 @@ SILENCE = 30.0
 REMEMBERED = 4096
 """The most sessions whose last version is kept."""
 
+_IN_PARTS = ("batch", "compaction", "removal")
+"""Kinds of changes that may arrive in parts."""
+
 WatchRequest = WatchSessionRequest | WatchAllRequest
 
 
@@ -58,10 +61,10 @@ class Cursor:
     def take(self, change: Change) -> Change | None:
         """Returns the change if it is complete and new. None: parts are missing, or it is a duplicate or of an unknown kind."""
         kind = change.WhichOneof("kind")
-        if (kind == "batch" and change.batch.continues) or (kind == "compaction" and change.compaction.continues):
+        if kind in _IN_PARTS and getattr(change, kind).continues:
             self._parts.append(change)
             return None
-        if self._parts and kind in ("batch", "compaction"):
+        if self._parts and kind in _IN_PARTS:
             change = _joined([*self._parts, change])
             self._parts.clear()
         if change.resume_token:
@@ -101,6 +104,10 @@ def _joined(parts: list[Change]) -> Change:
         del whole.compaction.inserted[:]
         for part in parts:
             whole.compaction.inserted.extend(part.compaction.inserted)
+    elif whole.HasField("removal"):
+        del whole.removal.inserted[:]
+        for part in parts:
+            whole.removal.inserted.extend(part.removal.inserted)
     else:
         del whole.batch.events[:]
         for part in parts:

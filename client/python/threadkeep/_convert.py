@@ -11,6 +11,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from ._arguments import refuse_unknown
+from .v1.event_removal_pb2 import REMOVAL_MODE_ERASE, REMOVAL_MODE_UNSPECIFIED, RemovalMode
 from .v1.event_service_pb2 import CreateIfMissing, GetContextRequest, ListEventsRequest, SortOrder
 from .v1.session_pb2 import Session, SessionRef
 from .v1.session_service_pb2 import Expiry
@@ -50,6 +51,11 @@ def check(value: object, kind: type[T] | tuple[type[T], ...], argument: str) -> 
     if isinstance(value, str):
         encodable(value, argument)
     return value
+
+
+def mode_of(erase: bool) -> RemovalMode.ValueType:
+    """What happens to the content of events that leave."""
+    return REMOVAL_MODE_ERASE if erase else REMOVAL_MODE_UNSPECIFIED
 
 
 def encodable(value: str, argument: str) -> str:

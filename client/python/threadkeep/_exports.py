@@ -39,8 +39,10 @@ _NAMES = {
     "v1.error_reason_pb2": "ErrorReason",
     "v1.erasure_pb2": "ErasureReceipt",
     "v1.event_pb2": "NativeContent SessionEvent",
+    "v1.event_removal_pb2": ("ClearEventsResponse EraseEventsResponse PopEventsResponse RemovalKind RemovalMode RemovalNotice"),
     "v1.event_service_pb2": (
-        "AppendedEvent AppendEventsResponse AppendStreamResult GetContextResponse ListEventsResponse SortOrder"
+        "AppendedEvent AppendEventsResponse AppendStreamResult GetContextResponse ListEventsResponse ReplaceSuffixResponse "
+        "SortOrder"
     ),
     "v1.filter_pb2": "AuthorFilter AuthorSet BranchMatch EventFilter KeywordMatch LogView NumberedPage",
     "v1.memory_pb2": "MemoryEntry MemoryScope",
@@ -58,11 +60,13 @@ _NAMES = {
         "Checkpoint CheckpointKind CompactionNotice EventBatch SessionChange SessionChangeKind SessionVersions"
     ),
     "v1.tool_service_pb2": "CallToolResponse ListToolsResponse ToolDefinition",
-    "values.changes": "Appended Change CheckpointReached Compacted SessionCreated SessionDeleted SessionExpired SessionUpdated",
+    "values.changes": (
+        "Appended Change CheckpointReached Compacted Removed SessionCreated SessionDeleted SessionExpired SessionUpdated"
+    ),
     "values.context": "Context",
     "values.events": "Event ToolCall ToolResult",
     "values.incoming": "Appendable",
-    "values.pages": "EventPage SearchHit",
+    "values.pages": "EventPage Popped SearchHit",
     "values.role": "Role",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

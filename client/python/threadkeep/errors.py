@@ -126,6 +126,13 @@ class EventIdConflict(ThreadkeepError):
     event_id, field, seq = _Text(), _Text(), _Number()
 
 
+class OperationConflict(ThreadkeepError):
+    """`operation_id` was used in the session by a request with other content. Repeat that request, or use a new id."""
+
+    reason = "OPERATION_CONFLICT"
+    operation_id = _Text()
+
+
 class VersionMismatch(ThreadkeepError):
     """The log is at `actual`, not at `expected`; both are text: a log_version or an event id, as in the request."""
 

@@ -52,7 +52,8 @@ rpcs! {
         delete_expired_sessions DeleteExpiredSessionsRequest, delete_user DeleteUserRequest, delete_app DeleteAppRequest,
         delete_by_label DeleteByLabelRequest; tools: list_tools ListToolsRequest, call_tool CallToolRequest;
     events: append_events AppendEventsRequest, get_event GetEventRequest, list_events ListEventsRequest pages, list_user_events ListUserEventsRequest,
-        get_context GetContextRequest; searches: search_events SearchEventsRequest pages;
+        get_context GetContextRequest, pop_events PopEventsRequest, clear_events ClearEventsRequest, erase_events EraseEventsRequest,
+        replace_suffix ReplaceSuffixRequest; searches: search_events SearchEventsRequest pages;
     memories: add_session_to_memory AddSessionToMemoryRequest, add_memories AddMemoriesRequest, search_memory SearchMemoryRequest,
         list_memories ListMemoriesRequest pages, delete_memories DeleteMemoriesRequest;
     compaction: compact_session CompactSessionRequest, plan_compaction PlanCompactionRequest,

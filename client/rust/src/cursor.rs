@@ -21,6 +21,7 @@ impl Cursor {
         let continues = match &change.kind {
             Some(Kind::Batch(batch)) => Some(batch.continues),
             Some(Kind::Compaction(notice)) => Some(notice.continues),
+            Some(Kind::Removal(notice)) => Some(notice.continues),
             _ => None,
         };
         if continues.is_some()
@@ -93,6 +94,10 @@ fn joined(first: Change, mut last: Change) -> Change {
             first.inserted.append(&mut last.inserted);
             last.inserted = first.inserted;
             last.compaction = first.compaction.or(last.compaction.take());
+        }
+        (Some(Kind::Removal(mut first)), Some(Kind::Removal(last))) => {
+            first.inserted.append(&mut last.inserted);
+            last.inserted = first.inserted;
         }
         _ => {}
     }

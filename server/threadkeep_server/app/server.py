@@ -32,8 +32,9 @@ from ..domain.sweeping import SweepGuard
 from ..domain.validation import Limits
 from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
 from ..service.call_limit import CallLimit
-from ..service.erasure import ErasureService
+from ..service.erasure import ErasureService, Receipts
 from ..service.events import EventService
+from ..service.removals import RemovalService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
 from ..service.sweeper import Sweeper
@@ -140,13 +141,17 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         search = await stack.enter_async_context(open_search(settings, store, codec, limits))
         quota = await stack.enter_async_context(open_storage_quota(settings, store))
         sessions = SessionService(store, limits, time.time_ns, new_event_id, search.before_delete, quota)
-        erasures = ErasureService(store, info.store_id, time.time_ns, open_receipt_key(settings.receipt_key_file))
+        receipts = Receipts(info.store_id, open_receipt_key(settings.receipt_key_file))
+        erasures = ErasureService(store, receipts, time.time_ns)
+        removals = RemovalService(store, receipts, limits, time.time_ns, quota)
         events = EventService(store, sessions, limits, time.time_ns, quota)
         compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter))
         feed = await stack.enter_async_context(open_feed(settings, store))
         append_streams = AppendStreams()
         seal = Seal(info.store_id, bytes.fromhex(info.token_key))
-        services = _services(store, sessions, erasures, events, limits, seal, counter, compacting, feed, search, append_streams)
+        services = _services(
+            store, sessions, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
+        )
         around = [each for each in (limits_of(settings), None if trail is None else trail.audited) if each is not None]
         services = [replace(service, around=tuple(around)) for service in services]
         guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
@@ -251,6 +256,7 @@ def _services(
     sessions: SessionService,
     erasures: ErasureService,
     events: EventService,
+    removals: RemovalService,
     limits: Limits,
     seal: Seal,
     counter: TokenCounter,
@@ -267,7 +273,7 @@ def _services(
     subscriptions = SubscriptionServicer(feed.subscriptions, ResumeTokens(seal, store.incarnations))
     server = ServerServicer(ServerService(store, search.facts), limits, about)
     user_events = UserEventService(store, limits)
-    reading = EventServicer(events, limits, tokens, make_draft, append_streams, user_events)
+    reading = EventServicer(events, removals, limits, tokens, make_draft, append_streams, user_events)
     servicers = (
         (session_service_pb2, "SessionService", SessionServicer(sessions, erasures, limits, tokens)),
         (event_service_pb2, "EventService", reading),

@@ -168,6 +168,14 @@ class VersionMismatch(ThreadkeepError):
         super().__init__(message, session_id=ref.session_id, expected=expected, actual=actual)
 
 
+class OperationConflict(ThreadkeepError):
+    reason, kind = "OPERATION_CONFLICT", Kind.ALREADY_EXISTS
+
+    def __init__(self, operation_id: str) -> None:
+        message = f"operation {operation_id!r} was used in this session by a request with other content; use a new id"
+        super().__init__(message, operation_id=operation_id)
+
+
 class AmbiguousSession(ThreadkeepError):
     reason, kind = "AMBIGUOUS_SESSION", Kind.FAILED_PRECONDITION
 

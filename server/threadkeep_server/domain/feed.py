@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from .model import Compaction, EventFacts, Session, SessionRef
+from .removals import Removal
 
 
 class Position(NamedTuple):
@@ -75,6 +76,7 @@ class ChangeKind(IntEnum):
     COMPACTED = 3
     CREATED = 4
     UPDATED = 5
+    REMOVED = 7
 
 
 # Not frozen, since one is created per change, and a frozen dataclass costs three times as much to create. Never changed.
@@ -109,6 +111,7 @@ class Change:
     expired: bool = False
     after: Session | None = None
     compaction: Compaction | None = None
+    removal: Removal | None = None
 
     @property
     def adds_only(self) -> bool:

@@ -28,12 +28,13 @@ ROLES = {int(role): role for role in Role}
 
 
 class Tools(IntFlag):
-    """Whether an event has tool calls or tool results. UNKNOWN: it may have either."""
+    """Whether an event has tool calls or tool results. UNKNOWN: it may have either. ERASED: nothing of its content is left."""
 
     NONE = 0
     CALLS = 1
     RESULTS = 2
     UNKNOWN = 4
+    ERASED = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..domain.erasure import Erased, Erasure, ErasureScope
 from ..domain.errors import InvalidField, PermissionDenied, SessionNotFound
@@ -40,20 +40,50 @@ class Receipt:
     key_id: str = ""
 
 
+class Receipts:
+    """Makes receipts. `signer`: None leaves them unsigned."""
+
+    def __init__(self, store_id: str, signer: Signer | None = None) -> None:
+        self._store_id = store_id
+        self._signer = signer
+
+    def receipt(self, scope: Mapping[str, Any], request_id: str, erased: Erased) -> Receipt:
+        """`scope`: what was to be erased, by name."""
+        if erased.finish_time is None:
+            return Receipt(request_id, erased)
+        statement = self._statement(scope, request_id, erased)
+        if self._signer is None:
+            return Receipt(request_id, erased, statement)
+        return Receipt(request_id, erased, statement, self._signer.sign(statement.encode()), self._signer.key_id)
+
+    def _statement(self, scope: Mapping[str, Any], request_id: str, erased: Erased) -> str:
+        facts = {
+            "store_id": self._store_id,
+            "request_id": request_id,
+            "scope": dict(scope),
+            "start_time": _shown(erased.start_time),
+            "finish_time": _shown(erased.finish_time or 0),
+            "deleted_sessions": erased.sessions,
+            "deleted_events": erased.events,
+            "deleted_memories": erased.memories,
+            "deleted_embeddings": erased.embeddings,
+            "deleted_consumers": erased.consumers,
+            "ids_digest": erased.ids_digest,
+        }
+        return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 class ErasureServiceStore(ErasureStore, MemoriesStore, SessionStore, Protocol):
     """The part of the store that erasures use."""
 
 
 class ErasureService:
-    """Use cases of erasure. `clock` gives nanoseconds; `signer`: None leaves receipts unsigned."""
+    """Use cases of erasure. `clock` gives nanoseconds."""
 
-    def __init__(
-        self, store: ErasureServiceStore, store_id: str, clock: Callable[[], int], signer: Signer | None = None
-    ) -> None:
+    def __init__(self, store: ErasureServiceStore, receipts: Receipts, clock: Callable[[], int]) -> None:
         self._store = store
-        self._store_id = store_id
+        self._receipts = receipts
         self._clock = clock
-        self._signer = signer
 
     async def user(self, caller: Caller, user_id: str, app: str | None, request_id: str) -> Receipt:
         """Erases everything of a user, of one app or of all. Raises InvalidField, PermissionDenied."""
@@ -93,28 +123,8 @@ class ErasureService:
     async def _erase(self, caller: Caller, scope: ErasureScope, request_id: str) -> Receipt:
         wanted = Erasure(caller.tenant, request_id, scope, self._clock())
         erased = await self._store.erase(wanted, _CALL_S)
-        if erased.finish_time is None:
-            return Receipt(request_id, erased)
-        statement = self._statement(scope, request_id, erased)
-        if self._signer is None:
-            return Receipt(request_id, erased, statement)
-        return Receipt(request_id, erased, statement, self._signer.sign(statement.encode()), self._signer.key_id)
-
-    def _statement(self, scope: ErasureScope, request_id: str, erased: Erased) -> str:
-        facts = {
-            "store_id": self._store_id,
-            "request_id": request_id,
-            "scope": {"user_id": scope.user_id, "app": scope.app, "labels": dict(scope.labels), "memories": scope.memories},
-            "start_time": _shown(erased.start_time),
-            "finish_time": _shown(erased.finish_time or 0),
-            "deleted_sessions": erased.sessions,
-            "deleted_events": erased.events,
-            "deleted_memories": erased.memories,
-            "deleted_embeddings": erased.embeddings,
-            "deleted_consumers": erased.consumers,
-            "ids_digest": erased.ids_digest,
-        }
-        return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        named = {"user_id": scope.user_id, "app": scope.app, "labels": dict(scope.labels), "memories": scope.memories}
+        return self._receipts.receipt(named, request_id, erased)
 
 
 def _shown(time: int) -> str:

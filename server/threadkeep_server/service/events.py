@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from ..domain.context import ContextSpec
-from ..domain.errors import BatchTooLarge, InvalidField, QuotaExceeded, SessionNotFound
+from ..domain.errors import EventIdConflict, InvalidField, QuotaExceeded, SessionNotFound
 from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
+from ..domain.removals import Operation
 from ..domain.validation import Limits
 from ..store.contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery, EventStore
 from ..store.contract.history import AsOf
+from ..store.contract.removals import RemovalRequest, RemovalStore, Upsert, appended_of
 from .access import own_ref
+from .batches import check_batch
+from .removals import check_erases
 from .sessions import SessionDraft, SessionService
 from .storage_quota import StorageQuota
 
@@ -26,6 +31,13 @@ class Append:
     expected_last_event_id: str | None = None
     ignore_existing: bool = False
     create: SessionDraft | None = None
+    operation: Operation | None = None
+    replace_existing: bool = False
+    erase_replaced: bool = False
+
+
+class EventServiceStore(EventStore, RemovalStore, Protocol):
+    """The part of the store that the log uses."""
 
 
 class EventService:
@@ -33,7 +45,7 @@ class EventService:
 
     def __init__(
         self,
-        store: EventStore,
+        store: EventServiceStore,
         sessions: SessionService,
         limits: Limits,
         clock: Callable[[], int],
@@ -48,7 +60,10 @@ class EventService:
     def append(self, caller: Caller, append: Append) -> Awaitable[Appended]:
         """Validates the request at once; returns an awaitable of the store's result."""
         ref = own_ref(caller, append.ref)
-        self._check_batch(append.drafts)
+        if not append.drafts:
+            raise InvalidField("events", "must not be empty")
+        check_batch(append.drafts, self._limits)
+        check_erases(caller, append.erase_replaced)
         request = AppendRequest(
             tenant=caller.tenant,
             ref=ref,
@@ -58,11 +73,39 @@ class EventService:
             expected_last_event_id=append.expected_last_event_id,
             ignore_existing=append.ignore_existing,
             create=self._session_to_create(ref, append.create),
+            operation=append.operation,
         )
+        if append.replace_existing:
+            return self._replacing(request, erase=append.erase_replaced)
+        return self._append(request)
+
+    def _append(self, request: AppendRequest) -> Awaitable[Appended]:
         if self._quota is None:
             return self._store.append(request)
-        self._quota.admit(caller.tenant, events=len(append.drafts))
+        self._quota.admit(request.tenant, events=len(request.drafts))
         return self._store.append(request) if request.create is None else self._creating(request, self._quota)
+
+    async def _replacing(self, request: AppendRequest, *, erase: bool) -> Appended:
+        """Appends events, each in place of the stored one with its id."""
+        upsert = RemovalRequest(
+            request.tenant,
+            request.ref,
+            request.now,
+            Upsert(request.drafts, request.expected_last_event_id),
+            erase,
+            request.expected_log_version,
+            request.operation,
+        )
+        while True:
+            try:
+                return appended_of(await self._store.remove(upsert))
+            except SessionNotFound:
+                if request.create is None:
+                    raise
+            try:
+                return await self._append(request)
+            except EventIdConflict:  # another caller has created the session, and stored the events, in the meantime
+                continue
 
     def _creating(self, request: AppendRequest, quota: StorageQuota) -> Awaitable[Appended]:
         """Appends, and counts the session if that creates one. Beyond the quota only existing sessions are appended to."""
@@ -84,20 +127,6 @@ class EventService:
 
     def _session_to_create(self, ref: SessionRef, draft: SessionDraft | None) -> NewSession | None:
         return None if draft is None else self._sessions.new_session(ref, draft, within="create_if_missing.")
-
-    def _check_batch(self, drafts: Sequence[EventDraft]) -> None:
-        if not drafts:
-            raise InvalidField("events", "must not be empty")
-        size = sum(len(draft.body) for draft in drafts)
-        if size > self._limits.max_batch_bytes:
-            raise BatchTooLarge("events", size, self._limits.max_batch_bytes, "bytes")
-        if len(drafts) == 1:
-            return
-        seen: set[str] = set()
-        for index, draft in enumerate(drafts):
-            if draft.event_id in seen:
-                raise InvalidField(f"events[{index}].event_id", "occurs twice in the batch")
-            seen.add(draft.event_id)
 
     async def get(self, caller: Caller, ref: SessionRef, event_id: str) -> StoredEvent:
         return await self._store.get_event(caller.tenant, own_ref(caller, ref), event_id)

@@ -26,9 +26,9 @@ from threadkeep_server.store.contract.compaction import CompactionRequest
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.compaction import selections
 from threadkeep_server.store.sql.compaction import store as compaction_store
-from threadkeep_server.store.sql.compaction.compact_queries import _Application
 from threadkeep_server.store.sql.log.slices import archivings as slices
 from threadkeep_server.store.sql.log.slices.archivings import archivings, listed
+from threadkeep_server.store.sql.log.writing.window_places import WindowPlaces
 from threadkeep_server.store.sql.schema.tables import events
 from threadkeep_server.store.sql.store import SqlStore
 
@@ -235,13 +235,13 @@ async def test_events_that_are_inserted_before_archived_ones_stay_active(opener:
 
 async def test_room_made_among_unmarked_events_keeps_them_archived(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     moved = []
-    make_room = _Application._make_room
+    make_room = WindowPlaces._make_room
 
-    def noted(application: _Application, high: int) -> None:
+    def noted(places: WindowPlaces, high: int) -> None:
         moved.append(high)
-        make_room(application, high)
+        make_room(places, high)
 
-    monkeypatch.setattr(_Application, "_make_room", noted)
+    monkeypatch.setattr(WindowPlaces, "_make_room", noted)
     async with without_slices(opener) as store:
         await filled(store, 2)
         spaced, dense = [f"i{number}" for number in range(6)], [f"z{number}" for number in range(10)]

@@ -12,6 +12,7 @@ from tests.support.candidates import caught_up
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.memories import ALICE, memory
+from tests.support.removals import clear, erase_events, upsert
 from tests.support.sessions import TENANT, append, create, ref
 from threadkeep_server.domain.erasure import Erasure, ErasureScope
 from threadkeep_server.domain.memories import Forget
@@ -23,12 +24,12 @@ SECRET = "qvothwyx"  # no part of it is in another word
 async def fill(store: SqlStore) -> None:
     await create(store, "kept")
     await create(store, "gone")
-    await append(store, draft(f"my password is {SECRET} today"), draft("more"), to=ref("gone"))
+    await append(store, draft(f"my password is {SECRET} today", event_id="secret"), draft("more"), to=ref("gone"))
     await append(store, draft("something else"), to=ref("kept"))
     await store.add_memories(TENANT, ALICE, [memory(f"likes {SECRET}", id="m1")], NOW, ingesting=False)
     await caught_up(store)
     # Several segments of the indexes hold it.
-    await append(store, draft(f"again {SECRET}"), to=ref("gone"))
+    await append(store, draft(f"again {SECRET}", event_id="again"), to=ref("gone"))
     await caught_up(store)
 
 
@@ -45,6 +46,18 @@ async def erase(store: SqlStore) -> None:
     await append(store, draft("something else"), to=ref("kept"))
 
 
+async def remove_events(store: SqlStore) -> None:
+    """Erases events, and deletes the memory."""
+    await erase_events(store, "secret", of=ref("gone"))
+    await upsert(store, draft("other", event_id="again"), of=ref("gone"), erase=True)
+    await store.forget(TENANT, ALICE, Forget(ids=["m1"]), NOW)
+
+
+async def clear_log(store: SqlStore) -> None:
+    await clear(store, of=ref("gone"), erase=True)
+    await store.forget(TENANT, ALICE, Forget(ids=["m1"]), NOW)
+
+
 def holding(folder: Path) -> Iterator[str]:
     """Returns the names of the files with the secret."""
     for path in sorted(folder.glob("threadkeep.db*")):
@@ -52,7 +65,7 @@ def holding(folder: Path) -> Iterator[str]:
             yield path.name
 
 
-@pytest.mark.parametrize("remove", [delete, erase])
+@pytest.mark.parametrize("remove", [delete, erase, remove_events, clear_log])
 async def test_deleted_text_is_removed_from_the_files_behind_the_deletion(
     sqlite_url: str, tmp_path: Path, remove: Callable[[SqlStore], Awaitable[None]]
 ) -> None:

@@ -30,6 +30,7 @@ EXAMPLES = [
     errors.EventNotFound(REF, "e1"),
     errors.SessionAlreadyExists(REF),
     errors.EventIdConflict("events[0].event_id", "e1", 7),
+    errors.OperationConflict("turn-7"),
     errors.VersionMismatch(REF, expected="7", actual="9"),
     errors.AmbiguousSession("s1"),
     errors.NothingToCompact(REF),

@@ -13,6 +13,7 @@ import pytest
 from google.protobuf.any_pb2 import Any as AnyProto
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
@@ -89,7 +90,7 @@ class FakeServer:
         self._server = grpc.server(ThreadPoolExecutor(16), options=[("grpc.max_receive_message_length", -1)])
         for module in MODULES:
             for service in module.DESCRIPTOR.services_by_name.values():
-                handlers = {method.name: self._handler(module, method) for method in service.methods}
+                handlers = {method.name: self._handler(method) for method in service.methods}
                 generic = grpc.method_handlers_generic_handler(service.full_name, handlers)
                 self._server.add_generic_rpc_handlers((generic,))
         self.address = f"127.0.0.1:{self._server.add_insecure_port(f'127.0.0.1:{port}')}"
@@ -101,8 +102,8 @@ class FakeServer:
     def requests(self, method: str) -> list[Any]:
         return [request for name, request in self.calls if name == method]
 
-    def _handler(self, module: Any, method: Any) -> grpc.RpcMethodHandler[Any, Any]:
-        request, response = getattr(module, method.input_type.name), getattr(module, method.output_type.name)
+    def _handler(self, method: Any) -> grpc.RpcMethodHandler[Any, Any]:
+        request, response = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
         if method.client_streaming:
 
             def converse(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:

@@ -19,10 +19,12 @@ from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as service_pb
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedEvent, FeedScope, Position
 from threadkeep_server.domain.model import Compaction, Counters, Role, Session, SessionRef, Usage
+from threadkeep_server.domain.removals import Removal, RemovalKind
 from threadkeep_server.feed.encoder import CheckpointKind
 from threadkeep_server.feed.limits import MOST_FRAME_BYTES
 from threadkeep_server.transport.convert.compaction import compaction_to
 from threadkeep_server.transport.convert.feed_encoder import FeedEncoder, delivery_change
+from threadkeep_server.transport.convert.removals import removal_to
 from threadkeep_server.transport.convert.sessions import ref_to, session_to, set_time
 
 SCOPE = FeedScope("acme")
@@ -68,6 +70,16 @@ COMPACTIONS = st.builds(
     log_version=COUNTS,
     window_version=COUNTS,
 )
+REMOVALS = st.builds(
+    Removal,
+    kind=st.sampled_from(RemovalKind),
+    erased=st.booleans(),
+    count=COUNTS,
+    event_ids=st.lists(TEXTS, max_size=3).map(tuple),
+    seqs=st.lists(COUNTS, max_size=3).map(tuple),
+    through_seq=COUNTS,
+)
+WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED, ChangeKind.REMOVED)
 EVENTS = st.lists(st.tuples(TEXTS, st.booleans()), max_size=4)
 
 
@@ -104,6 +116,7 @@ def _changes(draw: st.DrawFn) -> Change:
         expired=kind is ChangeKind.DELETED and draw(st.booleans()),
         after=draw(SESSIONS) if kind in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED) else None,
         compaction=draw(COMPACTIONS) if kind is ChangeKind.COMPACTED else None,
+        removal=draw(REMOVALS) if kind is ChangeKind.REMOVED else None,
     )
 
 
@@ -119,6 +132,10 @@ def _expected(change: Change, events: Sequence[FeedEvent]) -> pb.Change:
         assert change.compaction
         result.compaction.compaction.CopyFrom(compaction_to(change.compaction))
         result.compaction.inserted.extend(shown)
+    elif change.kind is ChangeKind.REMOVED:
+        assert change.removal
+        result.removal.CopyFrom(removal_to(change.removal))
+        result.removal.inserted.extend(shown)
     else:
         assert change.after
         kind = "EXPIRED" if change.expired else change.kind.name
@@ -130,7 +147,7 @@ def _expected(change: Change, events: Sequence[FeedEvent]) -> pb.Change:
             gone.labels.update(change.after.labels)
         else:
             result.session_change.session.CopyFrom(session_to(change.after))
-    if change.kind in (ChangeKind.APPENDED, ChangeKind.COMPACTED):
+    if change.kind in WITH_EVENTS:
         versions = result.versions
         versions.log_version, versions.window_version, versions.last_seq = (
             change.log_version,
@@ -154,7 +171,7 @@ def _told(messages: Sequence[bytes]) -> list[pb.Change]:
 @settings(max_examples=examples(300))
 @given(_changes(), EVENTS)
 def test_a_change_equals_the_protobuf_encoding(change: Change, texts: list[tuple[str, bool]]) -> None:
-    has_events = change.kind in (ChangeKind.APPENDED, ChangeKind.COMPACTED)
+    has_events = change.kind in WITH_EVENTS
     events = [_event(text, archived) for text, archived in texts] if has_events else []
     expected = _expected(change, events)
     assert delivery_change(change, events) == _encoded(expected)

@@ -24,13 +24,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request. Bytes leave the files of the database shortly
+// What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request; or what a removal of events erased. Bytes leave the files of the database shortly
 // after: see docs/security.md.
 type ErasureReceipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
 	// continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
 	// added since. Empty: a repeated request continues until it ends, and then is a new one.
+	// For a removal of events: its operation id.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Time of the first call.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
@@ -47,7 +48,8 @@ type ErasureReceipt struct {
 	// Number of deleted named consumers.
 	DeletedConsumers int64 `protobuf:"varint,8,opt,name=deleted_consumers,json=deletedConsumers,proto3" json:"deleted_consumers,omitempty"`
 	// SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-	// separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+	// separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+	// id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
 	IdsDigest string `protobuf:"bytes,9,opt,name=ids_digest,json=idsDigest,proto3" json:"ids_digest,omitempty"`
 	// All of the above as a JSON object, with the scope of the request and the id of the store. It is what the signature covers.
 	// Empty if more is left.

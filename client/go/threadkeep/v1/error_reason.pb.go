@@ -141,6 +141,10 @@ const (
 	// encrypted_search. Code FAILED_PRECONDITION.
 	// {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
 	ErrorReason_ERROR_REASON_SEARCH_DISABLED ErrorReason = 33
+	// The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
+	// new id. Code ALREADY_EXISTS.
+	// {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
+	ErrorReason_ERROR_REASON_OPERATION_CONFLICT ErrorReason = 35
 	// A read as of a moment for which the server does not know which events were active, because an older server wrote
 	// them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
 	// {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
@@ -184,6 +188,7 @@ var (
 		31: "ERROR_REASON_EMBEDDER_FAILED",
 		32: "ERROR_REASON_ENCRYPTION_KEY_DESTROYED",
 		33: "ERROR_REASON_SEARCH_DISABLED",
+		35: "ERROR_REASON_OPERATION_CONFLICT",
 		38: "ERROR_REASON_HISTORY_UNKNOWN",
 	}
 	ErrorReason_value = map[string]int32{
@@ -221,6 +226,7 @@ var (
 		"ERROR_REASON_EMBEDDER_FAILED":           31,
 		"ERROR_REASON_ENCRYPTION_KEY_DESTROYED":  32,
 		"ERROR_REASON_SEARCH_DISABLED":           33,
+		"ERROR_REASON_OPERATION_CONFLICT":        35,
 		"ERROR_REASON_HISTORY_UNKNOWN":           38,
 	}
 )
@@ -256,7 +262,8 @@ var File_threadkeep_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\xf4\t\n" +
+	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\x99\n" +
+	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12#\n" +
@@ -292,7 +299,8 @@ const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"$ERROR_REASON_EMBEDDER_NOT_CONFIGURED\x10\x1e\x12 \n" +
 	"\x1cERROR_REASON_EMBEDDER_FAILED\x10\x1f\x12)\n" +
 	"%ERROR_REASON_ENCRYPTION_KEY_DESTROYED\x10 \x12 \n" +
-	"\x1cERROR_REASON_SEARCH_DISABLED\x10!\x12 \n" +
+	"\x1cERROR_REASON_SEARCH_DISABLED\x10!\x12#\n" +
+	"\x1fERROR_REASON_OPERATION_CONFLICT\x10#\x12 \n" +
 	"\x1cERROR_REASON_HISTORY_UNKNOWN\x10&BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 

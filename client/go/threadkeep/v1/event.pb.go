@@ -116,8 +116,8 @@ type SessionEvent struct {
 	Synthetic bool `protobuf:"varint,13,opt,name=synthetic,proto3" json:"synthetic,omitempty"`
 	// Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
 	CompactionSource string `protobuf:"bytes,14,opt,name=compaction_source,json=compactionSource,proto3" json:"compaction_source,omitempty"`
-	// OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
-	// searchable.
+	// OUTPUT_ONLY. True if a compaction or a removal took the event out of the active window. Unless it is erased, it
+	// remains readable and searchable.
 	Archived bool `protobuf:"varint,15,opt,name=archived,proto3" json:"archived,omitempty"`
 	// OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
 	// calls: ...]"), computed at append.
@@ -126,7 +126,10 @@ type SessionEvent struct {
 	SizeBytes int64 `protobuf:"varint,17,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
 	// per four characters, rounded up.
-	TokenCounter  string `protobuf:"bytes,18,opt,name=token_counter,json=tokenCounter,proto3" json:"token_counter,omitempty"`
+	TokenCounter string `protobuf:"bytes,18,opt,name=token_counter,json=tokenCounter,proto3" json:"token_counter,omitempty"`
+	// OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
+	// also true. Lists contain it unless their filter has exclude_archived.
+	Erased        bool `protobuf:"varint,19,opt,name=erased,proto3" json:"erased,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -287,6 +290,13 @@ func (x *SessionEvent) GetTokenCounter() string {
 	return ""
 }
 
+func (x *SessionEvent) GetErased() bool {
+	if x != nil {
+		return x.Erased
+	}
+	return false
+}
+
 var File_threadkeep_v1_event_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_event_proto_rawDesc = "" +
@@ -294,7 +304,7 @@ const file_threadkeep_v1_event_proto_rawDesc = "" +
 	"\x19threadkeep/v1/event.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/message.proto\x1a\x1bthreadkeep/v1/session.proto\"A\n" +
 	"\rNativeContent\x12\x16\n" +
 	"\x06format\x18\x01 \x01(\tR\x06format\x12\x18\n" +
-	"\acontent\x18\x02 \x01(\fR\acontent\"\xbd\x05\n" +
+	"\acontent\x18\x02 \x01(\fR\acontent\"\xd5\x05\n" +
 	"\fSessionEvent\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x03R\x03seq\x124\n" +
@@ -318,7 +328,8 @@ const file_threadkeep_v1_event_proto_rawDesc = "" +
 	"\x0etoken_estimate\x18\x10 \x01(\x03R\rtokenEstimate\x12\x1d\n" +
 	"\n" +
 	"size_bytes\x18\x11 \x01(\x03R\tsizeBytes\x12#\n" +
-	"\rtoken_counter\x18\x12 \x01(\tR\ftokenCounterBU\n" +
+	"\rtoken_counter\x18\x12 \x01(\tR\ftokenCounter\x12\x16\n" +
+	"\x06erased\x18\x13 \x01(\bR\x06erasedBU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (

@@ -33,6 +33,10 @@ const (
 	IfExists_IF_EXISTS_REPLAY IfExists = 1
 	// Returns the stored seq and stores nothing, regardless of the content.
 	IfExists_IF_EXISTS_IGNORE IfExists = 2
+	// If the content differs, the event replaces the stored one: it gets a new seq and the place of the earlier version in
+	// the window; if that is not in the window any more, it is appended. The earlier version stays in the history under the
+	// same id, archived or erased: see AppendEventsRequest.replaced. Not for AppendStream.
+	IfExists_IF_EXISTS_REPLACE IfExists = 3
 )
 
 // Enum value maps for IfExists.
@@ -41,11 +45,13 @@ var (
 		0: "IF_EXISTS_UNSPECIFIED",
 		1: "IF_EXISTS_REPLAY",
 		2: "IF_EXISTS_IGNORE",
+		3: "IF_EXISTS_REPLACE",
 	}
 	IfExists_value = map[string]int32{
 		"IF_EXISTS_UNSPECIFIED": 0,
 		"IF_EXISTS_REPLAY":      1,
 		"IF_EXISTS_IGNORE":      2,
+		"IF_EXISTS_REPLACE":     3,
 	}
 )
 
@@ -212,8 +218,16 @@ type AppendEventsRequest struct {
 	IfExists IfExists `protobuf:"varint,5,opt,name=if_exists,json=ifExists,proto3,enum=threadkeep.v1.IfExists" json:"if_exists,omitempty"`
 	// Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
 	CreateIfMissing *CreateIfMissing `protobuf:"bytes,6,opt,name=create_if_missing,json=createIfMissing,proto3" json:"create_if_missing,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+	// A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+	// session has changed since. The ids of events are not compared: clients generate them. With other content it is
+	// OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+	// cleared. Empty: the events are recognized by their ids only.
+	OperationId string `protobuf:"bytes,8,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
+	// With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+	Replaced      RemovalMode `protobuf:"varint,9,opt,name=replaced,proto3,enum=threadkeep.v1.RemovalMode" json:"replaced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AppendEventsRequest) Reset() {
@@ -297,6 +311,20 @@ func (x *AppendEventsRequest) GetCreateIfMissing() *CreateIfMissing {
 		return x.CreateIfMissing
 	}
 	return nil
+}
+
+func (x *AppendEventsRequest) GetOperationId() string {
+	if x != nil {
+		return x.OperationId
+	}
+	return ""
+}
+
+func (x *AppendEventsRequest) GetReplaced() RemovalMode {
+	if x != nil {
+		return x.Replaced
+	}
+	return RemovalMode_REMOVAL_MODE_UNSPECIFIED
 }
 
 type isAppendEventsRequest_Precondition interface {
@@ -464,6 +492,208 @@ func (x *AppendEventsResponse) GetWindow() *WindowCounters {
 	return nil
 }
 
+// Request of ReplaceSuffix.
+type ReplaceSuffixRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Session to change.
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// Ids of the newest events of the active window, in window order, at most 1,000. VERSION_MISMATCH is returned if the
+	// window does not end with exactly these. Empty: the events are appended.
+	ExpectedEventIds []string `protobuf:"bytes,2,rep,name=expected_event_ids,json=expectedEventIds,proto3" json:"expected_event_ids,omitempty"`
+	// Events that take their place, at most the server's max_batch_events. May be empty. An event may have the id of a
+	// removed one.
+	Events []*SessionEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	// Branch whose newest events are compared and replaced, exactly this one; empty for the root. Absent means all branches.
+	Branch *string `protobuf:"bytes,4,opt,name=branch,proto3,oneof" json:"branch,omitempty"`
+	// What happens to the content of the removed events.
+	Mode RemovalMode `protobuf:"varint,5,opt,name=mode,proto3,enum=threadkeep.v1.RemovalMode" json:"mode,omitempty"`
+	// REQUIRED. See AppendEventsRequest.operation_id. It is not stored after a mismatch.
+	OperationId   string `protobuf:"bytes,6,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplaceSuffixRequest) Reset() {
+	*x = ReplaceSuffixRequest{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplaceSuffixRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplaceSuffixRequest) ProtoMessage() {}
+
+func (x *ReplaceSuffixRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplaceSuffixRequest.ProtoReflect.Descriptor instead.
+func (*ReplaceSuffixRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ReplaceSuffixRequest) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *ReplaceSuffixRequest) GetExpectedEventIds() []string {
+	if x != nil {
+		return x.ExpectedEventIds
+	}
+	return nil
+}
+
+func (x *ReplaceSuffixRequest) GetEvents() []*SessionEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *ReplaceSuffixRequest) GetBranch() string {
+	if x != nil && x.Branch != nil {
+		return *x.Branch
+	}
+	return ""
+}
+
+func (x *ReplaceSuffixRequest) GetMode() RemovalMode {
+	if x != nil {
+		return x.Mode
+	}
+	return RemovalMode_REMOVAL_MODE_UNSPECIFIED
+}
+
+func (x *ReplaceSuffixRequest) GetOperationId() string {
+	if x != nil {
+		return x.OperationId
+	}
+	return ""
+}
+
+// Response of ReplaceSuffix.
+type ReplaceSuffixResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One entry per event of the request, in its order.
+	Events []*AppendedEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Number of events that were removed.
+	Removed int64 `protobuf:"varint,2,opt,name=removed,proto3" json:"removed,omitempty"`
+	// Log version of the session afterwards.
+	LogVersion int64 `protobuf:"varint,3,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
+	// Window version of the session afterwards.
+	WindowVersion int64 `protobuf:"varint,4,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
+	// Last seq of the session afterwards.
+	LastSeq int64 `protobuf:"varint,5,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
+	// Counters of the active window afterwards.
+	Window *WindowCounters `protobuf:"bytes,6,opt,name=window,proto3" json:"window,omitempty"`
+	// True if an earlier call with this operation id did it.
+	Replayed bool `protobuf:"varint,7,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	// For REMOVAL_MODE_ERASE: what was erased.
+	Receipt       *ErasureReceipt `protobuf:"bytes,8,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplaceSuffixResponse) Reset() {
+	*x = ReplaceSuffixResponse{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplaceSuffixResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplaceSuffixResponse) ProtoMessage() {}
+
+func (x *ReplaceSuffixResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplaceSuffixResponse.ProtoReflect.Descriptor instead.
+func (*ReplaceSuffixResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ReplaceSuffixResponse) GetEvents() []*AppendedEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *ReplaceSuffixResponse) GetRemoved() int64 {
+	if x != nil {
+		return x.Removed
+	}
+	return 0
+}
+
+func (x *ReplaceSuffixResponse) GetLogVersion() int64 {
+	if x != nil {
+		return x.LogVersion
+	}
+	return 0
+}
+
+func (x *ReplaceSuffixResponse) GetWindowVersion() int64 {
+	if x != nil {
+		return x.WindowVersion
+	}
+	return 0
+}
+
+func (x *ReplaceSuffixResponse) GetLastSeq() int64 {
+	if x != nil {
+		return x.LastSeq
+	}
+	return 0
+}
+
+func (x *ReplaceSuffixResponse) GetWindow() *WindowCounters {
+	if x != nil {
+		return x.Window
+	}
+	return nil
+}
+
+func (x *ReplaceSuffixResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+func (x *ReplaceSuffixResponse) GetReceipt() *ErasureReceipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
 // Request of AppendStream.
 type AppendStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -475,7 +705,7 @@ type AppendStreamRequest struct {
 
 func (x *AppendStreamRequest) Reset() {
 	*x = AppendStreamRequest{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -487,7 +717,7 @@ func (x *AppendStreamRequest) String() string {
 func (*AppendStreamRequest) ProtoMessage() {}
 
 func (x *AppendStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -500,7 +730,7 @@ func (x *AppendStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendStreamRequest.ProtoReflect.Descriptor instead.
 func (*AppendStreamRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{4}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AppendStreamRequest) GetAppend() *AppendEventsRequest {
@@ -527,7 +757,7 @@ type AppendError struct {
 
 func (x *AppendError) Reset() {
 	*x = AppendError{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +769,7 @@ func (x *AppendError) String() string {
 func (*AppendError) ProtoMessage() {}
 
 func (x *AppendError) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +782,7 @@ func (x *AppendError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendError.ProtoReflect.Descriptor instead.
 func (*AppendError) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{5}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AppendError) GetCode() int32 {
@@ -601,7 +831,7 @@ type AppendStreamResult struct {
 
 func (x *AppendStreamResult) Reset() {
 	*x = AppendStreamResult{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +843,7 @@ func (x *AppendStreamResult) String() string {
 func (*AppendStreamResult) ProtoMessage() {}
 
 func (x *AppendStreamResult) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +856,7 @@ func (x *AppendStreamResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendStreamResult.ProtoReflect.Descriptor instead.
 func (*AppendStreamResult) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{6}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AppendStreamResult) GetIndex() int64 {
@@ -690,7 +920,7 @@ type AppendStreamResponse struct {
 
 func (x *AppendStreamResponse) Reset() {
 	*x = AppendStreamResponse{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +932,7 @@ func (x *AppendStreamResponse) String() string {
 func (*AppendStreamResponse) ProtoMessage() {}
 
 func (x *AppendStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +945,7 @@ func (x *AppendStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendStreamResponse.ProtoReflect.Descriptor instead.
 func (*AppendStreamResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{7}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AppendStreamResponse) GetResults() []*AppendStreamResult {
@@ -738,7 +968,7 @@ type GetEventRequest struct {
 
 func (x *GetEventRequest) Reset() {
 	*x = GetEventRequest{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +980,7 @@ func (x *GetEventRequest) String() string {
 func (*GetEventRequest) ProtoMessage() {}
 
 func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +993,7 @@ func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventRequest.ProtoReflect.Descriptor instead.
 func (*GetEventRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{8}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetEventRequest) GetSession() *SessionRef {
@@ -791,7 +1021,7 @@ type GetEventResponse struct {
 
 func (x *GetEventResponse) Reset() {
 	*x = GetEventResponse{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +1033,7 @@ func (x *GetEventResponse) String() string {
 func (*GetEventResponse) ProtoMessage() {}
 
 func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -816,7 +1046,7 @@ func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventResponse.ProtoReflect.Descriptor instead.
 func (*GetEventResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{9}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetEventResponse) GetEvent() *SessionEvent {
@@ -855,7 +1085,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -867,7 +1097,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -880,7 +1110,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{10}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListEventsRequest) GetSession() *SessionRef {
@@ -981,7 +1211,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[11]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +1223,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[11]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +1236,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{11}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListEventsResponse) GetEvents() []*SessionEvent {
@@ -1058,7 +1288,7 @@ type ListUserEventsRequest struct {
 
 func (x *ListUserEventsRequest) Reset() {
 	*x = ListUserEventsRequest{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[12]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1070,7 +1300,7 @@ func (x *ListUserEventsRequest) String() string {
 func (*ListUserEventsRequest) ProtoMessage() {}
 
 func (x *ListUserEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[12]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1083,7 +1313,7 @@ func (x *ListUserEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserEventsRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{12}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListUserEventsRequest) GetUserId() string {
@@ -1134,7 +1364,7 @@ type UserEvent struct {
 
 func (x *UserEvent) Reset() {
 	*x = UserEvent{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[13]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1376,7 @@ func (x *UserEvent) String() string {
 func (*UserEvent) ProtoMessage() {}
 
 func (x *UserEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[13]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1389,7 @@ func (x *UserEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserEvent.ProtoReflect.Descriptor instead.
 func (*UserEvent) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{13}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UserEvent) GetSession() *SessionRef {
@@ -1190,7 +1420,7 @@ type ListUserEventsResponse struct {
 
 func (x *ListUserEventsResponse) Reset() {
 	*x = ListUserEventsResponse{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[14]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1202,7 +1432,7 @@ func (x *ListUserEventsResponse) String() string {
 func (*ListUserEventsResponse) ProtoMessage() {}
 
 func (x *ListUserEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[14]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1215,7 +1445,7 @@ func (x *ListUserEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserEventsResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{14}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListUserEventsResponse) GetEvents() []*UserEvent {
@@ -1254,7 +1484,7 @@ type GetContextRequest struct {
 
 func (x *GetContextRequest) Reset() {
 	*x = GetContextRequest{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[15]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1266,7 +1496,7 @@ func (x *GetContextRequest) String() string {
 func (*GetContextRequest) ProtoMessage() {}
 
 func (x *GetContextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[15]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1279,7 +1509,7 @@ func (x *GetContextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetContextRequest.ProtoReflect.Descriptor instead.
 func (*GetContextRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{15}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetContextRequest) GetSession() *SessionRef {
@@ -1378,7 +1608,7 @@ type GetContextResponse struct {
 
 func (x *GetContextResponse) Reset() {
 	*x = GetContextResponse{}
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[16]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1390,7 +1620,7 @@ func (x *GetContextResponse) String() string {
 func (*GetContextResponse) ProtoMessage() {}
 
 func (x *GetContextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_service_proto_msgTypes[16]
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1403,7 +1633,7 @@ func (x *GetContextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetContextResponse.ProtoReflect.Descriptor instead.
 func (*GetContextResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{16}
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetContextResponse) GetEvents() []*SessionEvent {
@@ -1494,21 +1724,23 @@ var File_threadkeep_v1_event_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\n" +
-	"!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\"\xe4\x01\n" +
+	"!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\"\xe4\x01\n" +
 	"\x0fCreateIfMissing\x12-\n" +
 	"\x06expiry\x18\x01 \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12#\n" +
 	"\rmetadata_json\x18\x02 \x01(\tR\fmetadataJson\x12B\n" +
 	"\x06labels\x18\x03 \x03(\v2*.threadkeep.v1.CreateIfMissing.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfc\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd7\x03\n" +
 	"\x13AppendEventsRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x123\n" +
 	"\x06events\x18\x02 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06events\x122\n" +
 	"\x14expected_log_version\x18\x03 \x01(\x03H\x00R\x12expectedLogVersion\x125\n" +
 	"\x16expected_last_event_id\x18\x04 \x01(\tH\x00R\x13expectedLastEventId\x124\n" +
 	"\tif_exists\x18\x05 \x01(\x0e2\x17.threadkeep.v1.IfExistsR\bifExists\x12J\n" +
-	"\x11create_if_missing\x18\x06 \x01(\v2\x1e.threadkeep.v1.CreateIfMissingR\x0fcreateIfMissingB\x0e\n" +
+	"\x11create_if_missing\x18\x06 \x01(\v2\x1e.threadkeep.v1.CreateIfMissingR\x0fcreateIfMissing\x12!\n" +
+	"\foperation_id\x18\b \x01(\tR\voperationId\x126\n" +
+	"\breplaced\x18\t \x01(\x0e2\x1a.threadkeep.v1.RemovalModeR\breplacedB\x0e\n" +
 	"\fprecondition\"X\n" +
 	"\rAppendedEvent\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x10\n" +
@@ -1520,7 +1752,25 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"logVersion\x12\x19\n" +
 	"\blast_seq\x18\x03 \x01(\x03R\alastSeq\x12'\n" +
 	"\x0fsession_created\x18\x04 \x01(\bR\x0esessionCreated\x125\n" +
-	"\x06window\x18\x05 \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06window\"Q\n" +
+	"\x06window\x18\x05 \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06window\"\xa9\x02\n" +
+	"\x14ReplaceSuffixRequest\x123\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12,\n" +
+	"\x12expected_event_ids\x18\x02 \x03(\tR\x10expectedEventIds\x123\n" +
+	"\x06events\x18\x03 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06events\x12\x1b\n" +
+	"\x06branch\x18\x04 \x01(\tH\x00R\x06branch\x88\x01\x01\x12.\n" +
+	"\x04mode\x18\x05 \x01(\x0e2\x1a.threadkeep.v1.RemovalModeR\x04mode\x12!\n" +
+	"\foperation_id\x18\x06 \x01(\tR\voperationIdB\t\n" +
+	"\a_branch\"\xd6\x02\n" +
+	"\x15ReplaceSuffixResponse\x124\n" +
+	"\x06events\x18\x01 \x03(\v2\x1c.threadkeep.v1.AppendedEventR\x06events\x12\x18\n" +
+	"\aremoved\x18\x02 \x01(\x03R\aremoved\x12\x1f\n" +
+	"\vlog_version\x18\x03 \x01(\x03R\n" +
+	"logVersion\x12%\n" +
+	"\x0ewindow_version\x18\x04 \x01(\x03R\rwindowVersion\x12\x19\n" +
+	"\blast_seq\x18\x05 \x01(\x03R\alastSeq\x125\n" +
+	"\x06window\x18\x06 \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06window\x12\x1a\n" +
+	"\breplayed\x18\a \x01(\bR\breplayed\x127\n" +
+	"\areceipt\x18\b \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt\"Q\n" +
 	"\x13AppendStreamRequest\x12:\n" +
 	"\x06append\x18\x01 \x01(\v2\".threadkeep.v1.AppendEventsRequestR\x06append\"\xd6\x01\n" +
 	"\vAppendError\x12\x12\n" +
@@ -1596,15 +1846,16 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\x10session_last_seq\x18\n" +
 	" \x01(\x03R\x0esessionLastSeq\x126\n" +
 	"\x17compactable_through_seq\x18\v \x01(\x03R\x15compactableThroughSeq\x12\x1b\n" +
-	"\tmax_bytes\x18\x0e \x01(\x03R\bmaxBytes*Q\n" +
+	"\tmax_bytes\x18\x0e \x01(\x03R\bmaxBytes*h\n" +
 	"\bIfExists\x12\x19\n" +
 	"\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n" +
-	"\x10IF_EXISTS_IGNORE\x10\x02*\\\n" +
+	"\x10IF_EXISTS_IGNORE\x10\x02\x12\x15\n" +
+	"\x11IF_EXISTS_REPLACE\x10\x03*\\\n" +
 	"\tSortOrder\x12\x1a\n" +
 	"\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n" +
-	"\x15SORT_ORDER_DESCENDING\x10\x022\xcc\x04\n" +
+	"\x15SORT_ORDER_DESCENDING\x10\x022\xc8\a\n" +
 	"\fEventService\x12`\n" +
 	"\fAppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12d\n" +
 	"\fAppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\a\x88\xb6\x18\x03\x90\x02\x00(\x010\x01\x12T\n" +
@@ -1613,7 +1864,11 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"ListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12f\n" +
 	"\x0eListUserEvents\x12$.threadkeep.v1.ListUserEventsRequest\x1a%.threadkeep.v1.ListUserEventsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12Z\n" +
 	"\n" +
-	"GetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\a\x88\xb6\x18\x02\x90\x02\x01BU\n" +
+	"GetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12W\n" +
+	"\tPopEvents\x12\x1f.threadkeep.v1.PopEventsRequest\x1a .threadkeep.v1.PopEventsResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12]\n" +
+	"\vClearEvents\x12!.threadkeep.v1.ClearEventsRequest\x1a\".threadkeep.v1.ClearEventsResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12]\n" +
+	"\vEraseEvents\x12!.threadkeep.v1.EraseEventsRequest\x1a\".threadkeep.v1.EraseEventsResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12c\n" +
+	"\rReplaceSuffix\x12#.threadkeep.v1.ReplaceSuffixRequest\x1a$.threadkeep.v1.ReplaceSuffixResponse\"\a\x88\xb6\x18\x03\x90\x02\x02BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -1629,7 +1884,7 @@ func file_threadkeep_v1_event_service_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_event_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_threadkeep_v1_event_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_threadkeep_v1_event_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_threadkeep_v1_event_service_proto_goTypes = []any{
 	(IfExists)(0),                  // 0: threadkeep.v1.IfExists
 	(SortOrder)(0),                 // 1: threadkeep.v1.SortOrder
@@ -1637,74 +1892,99 @@ var file_threadkeep_v1_event_service_proto_goTypes = []any{
 	(*AppendEventsRequest)(nil),    // 3: threadkeep.v1.AppendEventsRequest
 	(*AppendedEvent)(nil),          // 4: threadkeep.v1.AppendedEvent
 	(*AppendEventsResponse)(nil),   // 5: threadkeep.v1.AppendEventsResponse
-	(*AppendStreamRequest)(nil),    // 6: threadkeep.v1.AppendStreamRequest
-	(*AppendError)(nil),            // 7: threadkeep.v1.AppendError
-	(*AppendStreamResult)(nil),     // 8: threadkeep.v1.AppendStreamResult
-	(*AppendStreamResponse)(nil),   // 9: threadkeep.v1.AppendStreamResponse
-	(*GetEventRequest)(nil),        // 10: threadkeep.v1.GetEventRequest
-	(*GetEventResponse)(nil),       // 11: threadkeep.v1.GetEventResponse
-	(*ListEventsRequest)(nil),      // 12: threadkeep.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),     // 13: threadkeep.v1.ListEventsResponse
-	(*ListUserEventsRequest)(nil),  // 14: threadkeep.v1.ListUserEventsRequest
-	(*UserEvent)(nil),              // 15: threadkeep.v1.UserEvent
-	(*ListUserEventsResponse)(nil), // 16: threadkeep.v1.ListUserEventsResponse
-	(*GetContextRequest)(nil),      // 17: threadkeep.v1.GetContextRequest
-	(*GetContextResponse)(nil),     // 18: threadkeep.v1.GetContextResponse
-	nil,                            // 19: threadkeep.v1.CreateIfMissing.LabelsEntry
-	nil,                            // 20: threadkeep.v1.AppendError.MetadataEntry
-	(*Expiry)(nil),                 // 21: threadkeep.v1.Expiry
-	(*SessionRef)(nil),             // 22: threadkeep.v1.SessionRef
-	(*SessionEvent)(nil),           // 23: threadkeep.v1.SessionEvent
-	(*WindowCounters)(nil),         // 24: threadkeep.v1.WindowCounters
-	(*EventFilter)(nil),            // 25: threadkeep.v1.EventFilter
-	(*ContextSpec)(nil),            // 26: threadkeep.v1.ContextSpec
+	(*ReplaceSuffixRequest)(nil),   // 6: threadkeep.v1.ReplaceSuffixRequest
+	(*ReplaceSuffixResponse)(nil),  // 7: threadkeep.v1.ReplaceSuffixResponse
+	(*AppendStreamRequest)(nil),    // 8: threadkeep.v1.AppendStreamRequest
+	(*AppendError)(nil),            // 9: threadkeep.v1.AppendError
+	(*AppendStreamResult)(nil),     // 10: threadkeep.v1.AppendStreamResult
+	(*AppendStreamResponse)(nil),   // 11: threadkeep.v1.AppendStreamResponse
+	(*GetEventRequest)(nil),        // 12: threadkeep.v1.GetEventRequest
+	(*GetEventResponse)(nil),       // 13: threadkeep.v1.GetEventResponse
+	(*ListEventsRequest)(nil),      // 14: threadkeep.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),     // 15: threadkeep.v1.ListEventsResponse
+	(*ListUserEventsRequest)(nil),  // 16: threadkeep.v1.ListUserEventsRequest
+	(*UserEvent)(nil),              // 17: threadkeep.v1.UserEvent
+	(*ListUserEventsResponse)(nil), // 18: threadkeep.v1.ListUserEventsResponse
+	(*GetContextRequest)(nil),      // 19: threadkeep.v1.GetContextRequest
+	(*GetContextResponse)(nil),     // 20: threadkeep.v1.GetContextResponse
+	nil,                            // 21: threadkeep.v1.CreateIfMissing.LabelsEntry
+	nil,                            // 22: threadkeep.v1.AppendError.MetadataEntry
+	(*Expiry)(nil),                 // 23: threadkeep.v1.Expiry
+	(*SessionRef)(nil),             // 24: threadkeep.v1.SessionRef
+	(*SessionEvent)(nil),           // 25: threadkeep.v1.SessionEvent
+	(RemovalMode)(0),               // 26: threadkeep.v1.RemovalMode
+	(*WindowCounters)(nil),         // 27: threadkeep.v1.WindowCounters
+	(*ErasureReceipt)(nil),         // 28: threadkeep.v1.ErasureReceipt
+	(*EventFilter)(nil),            // 29: threadkeep.v1.EventFilter
+	(*ContextSpec)(nil),            // 30: threadkeep.v1.ContextSpec
+	(*PopEventsRequest)(nil),       // 31: threadkeep.v1.PopEventsRequest
+	(*ClearEventsRequest)(nil),     // 32: threadkeep.v1.ClearEventsRequest
+	(*EraseEventsRequest)(nil),     // 33: threadkeep.v1.EraseEventsRequest
+	(*PopEventsResponse)(nil),      // 34: threadkeep.v1.PopEventsResponse
+	(*ClearEventsResponse)(nil),    // 35: threadkeep.v1.ClearEventsResponse
+	(*EraseEventsResponse)(nil),    // 36: threadkeep.v1.EraseEventsResponse
 }
 var file_threadkeep_v1_event_service_proto_depIdxs = []int32{
-	21, // 0: threadkeep.v1.CreateIfMissing.expiry:type_name -> threadkeep.v1.Expiry
-	19, // 1: threadkeep.v1.CreateIfMissing.labels:type_name -> threadkeep.v1.CreateIfMissing.LabelsEntry
-	22, // 2: threadkeep.v1.AppendEventsRequest.session:type_name -> threadkeep.v1.SessionRef
-	23, // 3: threadkeep.v1.AppendEventsRequest.events:type_name -> threadkeep.v1.SessionEvent
+	23, // 0: threadkeep.v1.CreateIfMissing.expiry:type_name -> threadkeep.v1.Expiry
+	21, // 1: threadkeep.v1.CreateIfMissing.labels:type_name -> threadkeep.v1.CreateIfMissing.LabelsEntry
+	24, // 2: threadkeep.v1.AppendEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	25, // 3: threadkeep.v1.AppendEventsRequest.events:type_name -> threadkeep.v1.SessionEvent
 	0,  // 4: threadkeep.v1.AppendEventsRequest.if_exists:type_name -> threadkeep.v1.IfExists
 	2,  // 5: threadkeep.v1.AppendEventsRequest.create_if_missing:type_name -> threadkeep.v1.CreateIfMissing
-	4,  // 6: threadkeep.v1.AppendEventsResponse.events:type_name -> threadkeep.v1.AppendedEvent
-	24, // 7: threadkeep.v1.AppendEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
-	3,  // 8: threadkeep.v1.AppendStreamRequest.append:type_name -> threadkeep.v1.AppendEventsRequest
-	20, // 9: threadkeep.v1.AppendError.metadata:type_name -> threadkeep.v1.AppendError.MetadataEntry
-	5,  // 10: threadkeep.v1.AppendStreamResult.appended:type_name -> threadkeep.v1.AppendEventsResponse
-	7,  // 11: threadkeep.v1.AppendStreamResult.error:type_name -> threadkeep.v1.AppendError
-	8,  // 12: threadkeep.v1.AppendStreamResponse.results:type_name -> threadkeep.v1.AppendStreamResult
-	22, // 13: threadkeep.v1.GetEventRequest.session:type_name -> threadkeep.v1.SessionRef
-	23, // 14: threadkeep.v1.GetEventResponse.event:type_name -> threadkeep.v1.SessionEvent
-	22, // 15: threadkeep.v1.ListEventsRequest.session:type_name -> threadkeep.v1.SessionRef
-	25, // 16: threadkeep.v1.ListEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
-	1,  // 17: threadkeep.v1.ListEventsRequest.order:type_name -> threadkeep.v1.SortOrder
-	23, // 18: threadkeep.v1.ListEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
-	25, // 19: threadkeep.v1.ListUserEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
-	22, // 20: threadkeep.v1.UserEvent.session:type_name -> threadkeep.v1.SessionRef
-	23, // 21: threadkeep.v1.UserEvent.event:type_name -> threadkeep.v1.SessionEvent
-	15, // 22: threadkeep.v1.ListUserEventsResponse.events:type_name -> threadkeep.v1.UserEvent
-	22, // 23: threadkeep.v1.GetContextRequest.session:type_name -> threadkeep.v1.SessionRef
-	26, // 24: threadkeep.v1.GetContextRequest.spec:type_name -> threadkeep.v1.ContextSpec
-	23, // 25: threadkeep.v1.GetContextResponse.events:type_name -> threadkeep.v1.SessionEvent
-	24, // 26: threadkeep.v1.GetContextResponse.context:type_name -> threadkeep.v1.WindowCounters
-	24, // 27: threadkeep.v1.GetContextResponse.window:type_name -> threadkeep.v1.WindowCounters
-	3,  // 28: threadkeep.v1.EventService.AppendEvents:input_type -> threadkeep.v1.AppendEventsRequest
-	6,  // 29: threadkeep.v1.EventService.AppendStream:input_type -> threadkeep.v1.AppendStreamRequest
-	10, // 30: threadkeep.v1.EventService.GetEvent:input_type -> threadkeep.v1.GetEventRequest
-	12, // 31: threadkeep.v1.EventService.ListEvents:input_type -> threadkeep.v1.ListEventsRequest
-	14, // 32: threadkeep.v1.EventService.ListUserEvents:input_type -> threadkeep.v1.ListUserEventsRequest
-	17, // 33: threadkeep.v1.EventService.GetContext:input_type -> threadkeep.v1.GetContextRequest
-	5,  // 34: threadkeep.v1.EventService.AppendEvents:output_type -> threadkeep.v1.AppendEventsResponse
-	9,  // 35: threadkeep.v1.EventService.AppendStream:output_type -> threadkeep.v1.AppendStreamResponse
-	11, // 36: threadkeep.v1.EventService.GetEvent:output_type -> threadkeep.v1.GetEventResponse
-	13, // 37: threadkeep.v1.EventService.ListEvents:output_type -> threadkeep.v1.ListEventsResponse
-	16, // 38: threadkeep.v1.EventService.ListUserEvents:output_type -> threadkeep.v1.ListUserEventsResponse
-	18, // 39: threadkeep.v1.EventService.GetContext:output_type -> threadkeep.v1.GetContextResponse
-	34, // [34:40] is the sub-list for method output_type
-	28, // [28:34] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	26, // 6: threadkeep.v1.AppendEventsRequest.replaced:type_name -> threadkeep.v1.RemovalMode
+	4,  // 7: threadkeep.v1.AppendEventsResponse.events:type_name -> threadkeep.v1.AppendedEvent
+	27, // 8: threadkeep.v1.AppendEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
+	24, // 9: threadkeep.v1.ReplaceSuffixRequest.session:type_name -> threadkeep.v1.SessionRef
+	25, // 10: threadkeep.v1.ReplaceSuffixRequest.events:type_name -> threadkeep.v1.SessionEvent
+	26, // 11: threadkeep.v1.ReplaceSuffixRequest.mode:type_name -> threadkeep.v1.RemovalMode
+	4,  // 12: threadkeep.v1.ReplaceSuffixResponse.events:type_name -> threadkeep.v1.AppendedEvent
+	27, // 13: threadkeep.v1.ReplaceSuffixResponse.window:type_name -> threadkeep.v1.WindowCounters
+	28, // 14: threadkeep.v1.ReplaceSuffixResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	3,  // 15: threadkeep.v1.AppendStreamRequest.append:type_name -> threadkeep.v1.AppendEventsRequest
+	22, // 16: threadkeep.v1.AppendError.metadata:type_name -> threadkeep.v1.AppendError.MetadataEntry
+	5,  // 17: threadkeep.v1.AppendStreamResult.appended:type_name -> threadkeep.v1.AppendEventsResponse
+	9,  // 18: threadkeep.v1.AppendStreamResult.error:type_name -> threadkeep.v1.AppendError
+	10, // 19: threadkeep.v1.AppendStreamResponse.results:type_name -> threadkeep.v1.AppendStreamResult
+	24, // 20: threadkeep.v1.GetEventRequest.session:type_name -> threadkeep.v1.SessionRef
+	25, // 21: threadkeep.v1.GetEventResponse.event:type_name -> threadkeep.v1.SessionEvent
+	24, // 22: threadkeep.v1.ListEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	29, // 23: threadkeep.v1.ListEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
+	1,  // 24: threadkeep.v1.ListEventsRequest.order:type_name -> threadkeep.v1.SortOrder
+	25, // 25: threadkeep.v1.ListEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
+	29, // 26: threadkeep.v1.ListUserEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
+	24, // 27: threadkeep.v1.UserEvent.session:type_name -> threadkeep.v1.SessionRef
+	25, // 28: threadkeep.v1.UserEvent.event:type_name -> threadkeep.v1.SessionEvent
+	17, // 29: threadkeep.v1.ListUserEventsResponse.events:type_name -> threadkeep.v1.UserEvent
+	24, // 30: threadkeep.v1.GetContextRequest.session:type_name -> threadkeep.v1.SessionRef
+	30, // 31: threadkeep.v1.GetContextRequest.spec:type_name -> threadkeep.v1.ContextSpec
+	25, // 32: threadkeep.v1.GetContextResponse.events:type_name -> threadkeep.v1.SessionEvent
+	27, // 33: threadkeep.v1.GetContextResponse.context:type_name -> threadkeep.v1.WindowCounters
+	27, // 34: threadkeep.v1.GetContextResponse.window:type_name -> threadkeep.v1.WindowCounters
+	3,  // 35: threadkeep.v1.EventService.AppendEvents:input_type -> threadkeep.v1.AppendEventsRequest
+	8,  // 36: threadkeep.v1.EventService.AppendStream:input_type -> threadkeep.v1.AppendStreamRequest
+	12, // 37: threadkeep.v1.EventService.GetEvent:input_type -> threadkeep.v1.GetEventRequest
+	14, // 38: threadkeep.v1.EventService.ListEvents:input_type -> threadkeep.v1.ListEventsRequest
+	16, // 39: threadkeep.v1.EventService.ListUserEvents:input_type -> threadkeep.v1.ListUserEventsRequest
+	19, // 40: threadkeep.v1.EventService.GetContext:input_type -> threadkeep.v1.GetContextRequest
+	31, // 41: threadkeep.v1.EventService.PopEvents:input_type -> threadkeep.v1.PopEventsRequest
+	32, // 42: threadkeep.v1.EventService.ClearEvents:input_type -> threadkeep.v1.ClearEventsRequest
+	33, // 43: threadkeep.v1.EventService.EraseEvents:input_type -> threadkeep.v1.EraseEventsRequest
+	6,  // 44: threadkeep.v1.EventService.ReplaceSuffix:input_type -> threadkeep.v1.ReplaceSuffixRequest
+	5,  // 45: threadkeep.v1.EventService.AppendEvents:output_type -> threadkeep.v1.AppendEventsResponse
+	11, // 46: threadkeep.v1.EventService.AppendStream:output_type -> threadkeep.v1.AppendStreamResponse
+	13, // 47: threadkeep.v1.EventService.GetEvent:output_type -> threadkeep.v1.GetEventResponse
+	15, // 48: threadkeep.v1.EventService.ListEvents:output_type -> threadkeep.v1.ListEventsResponse
+	18, // 49: threadkeep.v1.EventService.ListUserEvents:output_type -> threadkeep.v1.ListUserEventsResponse
+	20, // 50: threadkeep.v1.EventService.GetContext:output_type -> threadkeep.v1.GetContextResponse
+	34, // 51: threadkeep.v1.EventService.PopEvents:output_type -> threadkeep.v1.PopEventsResponse
+	35, // 52: threadkeep.v1.EventService.ClearEvents:output_type -> threadkeep.v1.ClearEventsResponse
+	36, // 53: threadkeep.v1.EventService.EraseEvents:output_type -> threadkeep.v1.EraseEventsResponse
+	7,  // 54: threadkeep.v1.EventService.ReplaceSuffix:output_type -> threadkeep.v1.ReplaceSuffixResponse
+	45, // [45:55] is the sub-list for method output_type
+	35, // [35:45] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_event_service_proto_init() }
@@ -1714,7 +1994,9 @@ func file_threadkeep_v1_event_service_proto_init() {
 	}
 	file_threadkeep_v1_access_proto_init()
 	file_threadkeep_v1_context_proto_init()
+	file_threadkeep_v1_erasure_proto_init()
 	file_threadkeep_v1_event_proto_init()
+	file_threadkeep_v1_event_removal_proto_init()
 	file_threadkeep_v1_filter_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_session_service_proto_init()
@@ -1722,16 +2004,17 @@ func file_threadkeep_v1_event_service_proto_init() {
 		(*AppendEventsRequest_ExpectedLogVersion)(nil),
 		(*AppendEventsRequest_ExpectedLastEventId)(nil),
 	}
-	file_threadkeep_v1_event_service_proto_msgTypes[6].OneofWrappers = []any{
+	file_threadkeep_v1_event_service_proto_msgTypes[4].OneofWrappers = []any{}
+	file_threadkeep_v1_event_service_proto_msgTypes[8].OneofWrappers = []any{
 		(*AppendStreamResult_Appended)(nil),
 		(*AppendStreamResult_Error)(nil),
 	}
-	file_threadkeep_v1_event_service_proto_msgTypes[10].OneofWrappers = []any{
+	file_threadkeep_v1_event_service_proto_msgTypes[12].OneofWrappers = []any{
 		(*ListEventsRequest_AsOfSeq)(nil),
 		(*ListEventsRequest_AsOfLogVersion)(nil),
 	}
-	file_threadkeep_v1_event_service_proto_msgTypes[12].OneofWrappers = []any{}
-	file_threadkeep_v1_event_service_proto_msgTypes[15].OneofWrappers = []any{
+	file_threadkeep_v1_event_service_proto_msgTypes[14].OneofWrappers = []any{}
+	file_threadkeep_v1_event_service_proto_msgTypes[17].OneofWrappers = []any{
 		(*GetContextRequest_AsOfSeq)(nil),
 		(*GetContextRequest_AsOfLogVersion)(nil),
 	}
@@ -1741,7 +2024,7 @@ func file_threadkeep_v1_event_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_event_service_proto_rawDesc), len(file_threadkeep_v1_event_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   19,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

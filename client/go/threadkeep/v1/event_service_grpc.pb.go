@@ -27,6 +27,10 @@ const (
 	EventService_ListEvents_FullMethodName     = "/threadkeep.v1.EventService/ListEvents"
 	EventService_ListUserEvents_FullMethodName = "/threadkeep.v1.EventService/ListUserEvents"
 	EventService_GetContext_FullMethodName     = "/threadkeep.v1.EventService/GetContext"
+	EventService_PopEvents_FullMethodName      = "/threadkeep.v1.EventService/PopEvents"
+	EventService_ClearEvents_FullMethodName    = "/threadkeep.v1.EventService/ClearEvents"
+	EventService_EraseEvents_FullMethodName    = "/threadkeep.v1.EventService/EraseEvents"
+	EventService_ReplaceSuffix_FullMethodName  = "/threadkeep.v1.EventService/ReplaceSuffix"
 )
 
 // EventServiceClient is the client API for EventService service.
@@ -37,8 +41,8 @@ const (
 type EventServiceClient interface {
 	// Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
 	// the same event ids stores nothing twice and returns the original seqs.
-	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-	// STORE_UNAVAILABLE.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+	// INVALID_FIELD, STORE_UNAVAILABLE.
 	AppendEvents(ctx context.Context, in *AppendEventsRequest, opts ...grpc.CallOption) (*AppendEventsResponse, error)
 	// Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
 	// returned in request order, several per response. A batch that fails is reported in its result and does not end the
@@ -60,6 +64,24 @@ type EventServiceClient interface {
 	// returns an empty context.
 	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	GetContext(ctx context.Context, in *GetContextRequest, opts ...grpc.CallOption) (*GetContextResponse, error)
+	// Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+	// event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+	// not reused, and the feed reports the removal.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+	PopEvents(ctx context.Context, in *PopEventsRequest, opts ...grpc.CallOption) (*PopEventsResponse, error)
+	// Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+	// with the next seq.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+	ClearEvents(ctx context.Context, in *ClearEventsRequest, opts ...grpc.CallOption) (*ClearEventsResponse, error)
+	// Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+	// memories that were made of the events stay as they are.
+	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+	EraseEvents(ctx context.Context, in *EraseEventsRequest, opts ...grpc.CallOption) (*EraseEventsResponse, error)
+	// Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+	// Otherwise nothing changes.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+	// INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+	ReplaceSuffix(ctx context.Context, in *ReplaceSuffixRequest, opts ...grpc.CallOption) (*ReplaceSuffixResponse, error)
 }
 
 type eventServiceClient struct {
@@ -133,6 +155,46 @@ func (c *eventServiceClient) GetContext(ctx context.Context, in *GetContextReque
 	return out, nil
 }
 
+func (c *eventServiceClient) PopEvents(ctx context.Context, in *PopEventsRequest, opts ...grpc.CallOption) (*PopEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PopEventsResponse)
+	err := c.cc.Invoke(ctx, EventService_PopEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) ClearEvents(ctx context.Context, in *ClearEventsRequest, opts ...grpc.CallOption) (*ClearEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ClearEventsResponse)
+	err := c.cc.Invoke(ctx, EventService_ClearEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) EraseEvents(ctx context.Context, in *EraseEventsRequest, opts ...grpc.CallOption) (*EraseEventsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EraseEventsResponse)
+	err := c.cc.Invoke(ctx, EventService_EraseEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) ReplaceSuffix(ctx context.Context, in *ReplaceSuffixRequest, opts ...grpc.CallOption) (*ReplaceSuffixResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplaceSuffixResponse)
+	err := c.cc.Invoke(ctx, EventService_ReplaceSuffix_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // EventServiceServer is the server API for EventService service.
 // All implementations must embed UnimplementedEventServiceServer
 // for forward compatibility.
@@ -141,8 +203,8 @@ func (c *eventServiceClient) GetContext(ctx context.Context, in *GetContextReque
 type EventServiceServer interface {
 	// Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
 	// the same event ids stores nothing twice and returns the original seqs.
-	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-	// STORE_UNAVAILABLE.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+	// INVALID_FIELD, STORE_UNAVAILABLE.
 	AppendEvents(context.Context, *AppendEventsRequest) (*AppendEventsResponse, error)
 	// Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
 	// returned in request order, several per response. A batch that fails is reported in its result and does not end the
@@ -164,6 +226,24 @@ type EventServiceServer interface {
 	// returns an empty context.
 	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	GetContext(context.Context, *GetContextRequest) (*GetContextResponse, error)
+	// Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+	// event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+	// not reused, and the feed reports the removal.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+	PopEvents(context.Context, *PopEventsRequest) (*PopEventsResponse, error)
+	// Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+	// with the next seq.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+	ClearEvents(context.Context, *ClearEventsRequest) (*ClearEventsResponse, error)
+	// Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+	// memories that were made of the events stay as they are.
+	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+	EraseEvents(context.Context, *EraseEventsRequest) (*EraseEventsResponse, error)
+	// Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+	// Otherwise nothing changes.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+	// INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+	ReplaceSuffix(context.Context, *ReplaceSuffixRequest) (*ReplaceSuffixResponse, error)
 	mustEmbedUnimplementedEventServiceServer()
 }
 
@@ -191,6 +271,18 @@ func (UnimplementedEventServiceServer) ListUserEvents(context.Context, *ListUser
 }
 func (UnimplementedEventServiceServer) GetContext(context.Context, *GetContextRequest) (*GetContextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetContext not implemented")
+}
+func (UnimplementedEventServiceServer) PopEvents(context.Context, *PopEventsRequest) (*PopEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PopEvents not implemented")
+}
+func (UnimplementedEventServiceServer) ClearEvents(context.Context, *ClearEventsRequest) (*ClearEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ClearEvents not implemented")
+}
+func (UnimplementedEventServiceServer) EraseEvents(context.Context, *EraseEventsRequest) (*EraseEventsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EraseEvents not implemented")
+}
+func (UnimplementedEventServiceServer) ReplaceSuffix(context.Context, *ReplaceSuffixRequest) (*ReplaceSuffixResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplaceSuffix not implemented")
 }
 func (UnimplementedEventServiceServer) mustEmbedUnimplementedEventServiceServer() {}
 func (UnimplementedEventServiceServer) testEmbeddedByValue()                      {}
@@ -310,6 +402,78 @@ func _EventService_GetContext_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EventService_PopEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PopEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).PopEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_PopEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).PopEvents(ctx, req.(*PopEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_ClearEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ClearEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).ClearEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_ClearEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).ClearEvents(ctx, req.(*ClearEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_EraseEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EraseEventsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).EraseEvents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_EraseEvents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).EraseEvents(ctx, req.(*EraseEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_ReplaceSuffix_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplaceSuffixRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).ReplaceSuffix(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_ReplaceSuffix_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).ReplaceSuffix(ctx, req.(*ReplaceSuffixRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // EventService_ServiceDesc is the grpc.ServiceDesc for EventService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -336,6 +500,22 @@ var EventService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetContext",
 			Handler:    _EventService_GetContext_Handler,
+		},
+		{
+			MethodName: "PopEvents",
+			Handler:    _EventService_PopEvents_Handler,
+		},
+		{
+			MethodName: "ClearEvents",
+			Handler:    _EventService_ClearEvents_Handler,
+		},
+		{
+			MethodName: "EraseEvents",
+			Handler:    _EventService_EraseEvents_Handler,
+		},
+		{
+			MethodName: "ReplaceSuffix",
+			Handler:    _EventService_ReplaceSuffix_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

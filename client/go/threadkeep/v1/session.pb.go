@@ -319,9 +319,9 @@ type Session struct {
 	MetadataJson string `protobuf:"bytes,6,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
 	// Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
 	Labels map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
+	// OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
 	LogVersion int64 `protobuf:"varint,8,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// OUTPUT_ONLY. Window version: increases by one with each compaction.
+	// OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
 	WindowVersion int64 `protobuf:"varint,9,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
 	// OUTPUT_ONLY. Seq of the last event; 0 if there is none.
 	LastSeq int64 `protobuf:"varint,10,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`

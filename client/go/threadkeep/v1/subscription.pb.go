@@ -155,9 +155,9 @@ func (CheckpointKind) EnumDescriptor() ([]byte, []int) {
 // The versions and counters of a session after a change, for deciding whether to compact.
 type SessionVersions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Log version: increases by one with each append and each compaction.
+	// Log version: increases by one with each append, compaction and removal.
 	LogVersion int64 `protobuf:"varint,1,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
-	// Window version: increases by one with each compaction.
+	// Window version: increases by one with each compaction and removal.
 	WindowVersion int64 `protobuf:"varint,2,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
 	// Highest assigned seq.
 	LastSeq int64 `protobuf:"varint,3,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
@@ -461,11 +461,12 @@ type Change struct {
 	//	*Change_Compaction
 	//	*Change_SessionChange
 	//	*Change_Checkpoint
+	//	*Change_Removal
 	Kind isChange_Kind `protobuf_oneof:"kind"`
 	// Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
 	// back to it. It also advances past changes that the filter leaves out.
 	ResumeToken string `protobuf:"bytes,6,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
-	// Versions of the session after the change. Set for appended events and compactions.
+	// Versions of the session after the change. Set for appended events, compactions and removals.
 	Versions *SessionVersions `protobuf:"bytes,7,opt,name=versions,proto3" json:"versions,omitempty"`
 	// Server time of the change. Not set for checkpoints.
 	ChangeTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=change_time,json=changeTime,proto3" json:"change_time,omitempty"`
@@ -553,6 +554,15 @@ func (x *Change) GetCheckpoint() *Checkpoint {
 	return nil
 }
 
+func (x *Change) GetRemoval() *RemovalNotice {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_Removal); ok {
+			return x.Removal
+		}
+	}
+	return nil
+}
+
 func (x *Change) GetResumeToken() string {
 	if x != nil {
 		return x.ResumeToken
@@ -598,6 +608,11 @@ type Change_Checkpoint struct {
 	Checkpoint *Checkpoint `protobuf:"bytes,5,opt,name=checkpoint,proto3,oneof"`
 }
 
+type Change_Removal struct {
+	// A removal or replacement of events.
+	Removal *RemovalNotice `protobuf:"bytes,10,opt,name=removal,proto3,oneof"`
+}
+
 func (*Change_Batch) isChange_Kind() {}
 
 func (*Change_Compaction) isChange_Kind() {}
@@ -606,11 +621,13 @@ func (*Change_SessionChange) isChange_Kind() {}
 
 func (*Change_Checkpoint) isChange_Kind() {}
 
+func (*Change_Removal) isChange_Kind() {}
+
 var File_threadkeep_v1_subscription_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_subscription_proto_rawDesc = "" +
 	"\n" +
-	" threadkeep/v1/subscription.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\xab\x01\n" +
+	" threadkeep/v1/subscription.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1bthreadkeep/v1/session.proto\"\xab\x01\n" +
 	"\x0fSessionVersions\x12\x1f\n" +
 	"\vlog_version\x18\x01 \x01(\x03R\n" +
 	"logVersion\x12%\n" +
@@ -632,7 +649,7 @@ const file_threadkeep_v1_subscription_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"?\n" +
 	"\n" +
 	"Checkpoint\x121\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x1d.threadkeep.v1.CheckpointKindR\x04kind\"\xdb\x03\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1d.threadkeep.v1.CheckpointKindR\x04kind\"\x95\x04\n" +
 	"\x06Change\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x121\n" +
 	"\x05batch\x18\x02 \x01(\v2\x19.threadkeep.v1.EventBatchH\x00R\x05batch\x12A\n" +
@@ -642,7 +659,9 @@ const file_threadkeep_v1_subscription_proto_rawDesc = "" +
 	"\x0esession_change\x18\x04 \x01(\v2\x1c.threadkeep.v1.SessionChangeH\x00R\rsessionChange\x12;\n" +
 	"\n" +
 	"checkpoint\x18\x05 \x01(\v2\x19.threadkeep.v1.CheckpointH\x00R\n" +
-	"checkpoint\x12!\n" +
+	"checkpoint\x128\n" +
+	"\aremoval\x18\n" +
+	" \x01(\v2\x1c.threadkeep.v1.RemovalNoticeH\x00R\aremoval\x12!\n" +
 	"\fresume_token\x18\x06 \x01(\tR\vresumeToken\x12:\n" +
 	"\bversions\x18\a \x01(\v2\x1e.threadkeep.v1.SessionVersionsR\bversions\x12;\n" +
 	"\vchange_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -691,7 +710,8 @@ var file_threadkeep_v1_subscription_proto_goTypes = []any{
 	(*Compaction)(nil),            // 10: threadkeep.v1.Compaction
 	(*Session)(nil),               // 11: threadkeep.v1.Session
 	(*SessionRef)(nil),            // 12: threadkeep.v1.SessionRef
-	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
+	(*RemovalNotice)(nil),         // 13: threadkeep.v1.RemovalNotice
+	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
 }
 var file_threadkeep_v1_subscription_proto_depIdxs = []int32{
 	8,  // 0: threadkeep.v1.SessionVersions.window:type_name -> threadkeep.v1.WindowCounters
@@ -706,13 +726,14 @@ var file_threadkeep_v1_subscription_proto_depIdxs = []int32{
 	4,  // 9: threadkeep.v1.Change.compaction:type_name -> threadkeep.v1.CompactionNotice
 	5,  // 10: threadkeep.v1.Change.session_change:type_name -> threadkeep.v1.SessionChange
 	6,  // 11: threadkeep.v1.Change.checkpoint:type_name -> threadkeep.v1.Checkpoint
-	2,  // 12: threadkeep.v1.Change.versions:type_name -> threadkeep.v1.SessionVersions
-	13, // 13: threadkeep.v1.Change.change_time:type_name -> google.protobuf.Timestamp
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	13, // 12: threadkeep.v1.Change.removal:type_name -> threadkeep.v1.RemovalNotice
+	2,  // 13: threadkeep.v1.Change.versions:type_name -> threadkeep.v1.SessionVersions
+	14, // 14: threadkeep.v1.Change.change_time:type_name -> google.protobuf.Timestamp
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_subscription_proto_init() }
@@ -722,12 +743,14 @@ func file_threadkeep_v1_subscription_proto_init() {
 	}
 	file_threadkeep_v1_compaction_proto_init()
 	file_threadkeep_v1_event_proto_init()
+	file_threadkeep_v1_event_removal_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_subscription_proto_msgTypes[5].OneofWrappers = []any{
 		(*Change_Batch)(nil),
 		(*Change_Compaction)(nil),
 		(*Change_SessionChange)(nil),
 		(*Change_Checkpoint)(nil),
+		(*Change_Removal)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -5,11 +5,14 @@ from __future__ import annotations
 from .consumers import AsyncConsumers
 from .erasures import AsyncErasures
 from .events import AsyncEvents
+from .removals import AsyncRemovals
 from .searches import AsyncSearches
 from .sessions import AsyncSessions
 from .subscriptions import AsyncSubscriptions
 from .windows import AsyncWindows
 
 
-class AsyncCalls(AsyncSessions, AsyncErasures, AsyncEvents, AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncSearches):
+class AsyncCalls(
+    AsyncSessions, AsyncErasures, AsyncEvents, AsyncRemovals, AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncSearches
+):
     """The calls of all services, each in a class of its own."""

@@ -6,11 +6,12 @@ from __future__ import annotations
 from .consumers import Consumers
 from .erasures import Erasures
 from .events import Events
+from .removals import Removals
 from .searches import Searches
 from .sessions import Sessions
 from .subscriptions import Subscriptions
 from .windows import Windows
 
 
-class Calls(Sessions, Erasures, Events, Windows, Subscriptions, Consumers, Searches):
+class Calls(Sessions, Erasures, Events, Removals, Windows, Subscriptions, Consumers, Searches):
     """The calls of all services, each in a class of its own."""

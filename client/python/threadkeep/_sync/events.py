@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import grpc
 
-from .._convert import CreateOptions, SessionLike, create_if_missing, set_as_of, sort_order
+from .._convert import CreateOptions, SessionLike, create_if_missing, encodable, mode_of, set_as_of, sort_order
 from ..errors import from_rpc_error
 from ..memory import MemoryProvider
 from ..messages import with_ids
@@ -34,6 +34,9 @@ class Events(Connection):
         expected_log_version: int | None = None,
         expected_last_event_id: str | None = None,
         ignore_existing: bool = False,
+        replace_existing: bool = False,
+        erase_replaced: bool = False,
+        operation_id: str = "",
         create: bool | CreateOptions = False,
         memory: MemoryProvider | None = None,
         timeout: float | None = None,
@@ -44,10 +47,15 @@ class Events(Connection):
         without an id get one before they are sent, in a copy, so the client's retries store nothing twice. To retry after an
         error, append the same `with_ids(...)` again. At most one precondition: the log_version, or the last event's id ("" for
         an empty log), that you read last; else VersionMismatch. `ignore_existing`: a stored id is no error, even with other
-        content. `create`: True or CreateOptions creates a missing session. `memory`: a provider that does not write sends
-        nothing, and the response is empty. Limits: `info().limits`. Raises SessionNotFound,
-        VersionMismatch, EventIdConflict, EventTooLarge, BatchTooLarge.
+        content. `replace_existing`: an event with a stored id and other content takes the place of the stored one, which is
+        archived, or with `erase_replaced` erased. `operation_id`: the server remembers it with the outcome; a repeated append
+        with the same id and content returns that, also after a crash of the caller, and stores nothing. `create`: True or
+        CreateOptions creates a missing session. `memory`: a provider that does not write sends nothing, and the response is
+        empty. Limits: `info().limits`. Raises SessionNotFound, VersionMismatch, EventIdConflict, OperationConflict,
+        EventTooLarge, BatchTooLarge.
         """
+        if ignore_existing and replace_existing:
+            raise ValueError("give at most one of ignore_existing and replace_existing")
         if expected_log_version is not None and expected_last_event_id is not None:
             raise ValueError("give at most one of expected_log_version and expected_last_event_id")
         if memory is not None and not memory.writes:
@@ -55,7 +63,9 @@ class Events(Connection):
         request = es.AppendEventsRequest(
             session=self._ref(session),
             events=with_ids(*events),
-            if_exists=es.IF_EXISTS_IGNORE if ignore_existing else es.IF_EXISTS_UNSPECIFIED,
+            if_exists=_if_exists(ignore_existing, replace_existing),
+            replaced=mode_of(erase_replaced),
+            operation_id=encodable(operation_id, "operation_id"),
             create_if_missing=None if create is False else create_if_missing({} if create is True else create),
         )
         if expected_log_version is not None:
@@ -228,3 +238,9 @@ class Events(Connection):
         """Return the server's version, engine, durability and limits; `totals` counts sessions and events too, by a scan."""
         request = ns.GetServerInfoRequest(include_totals=totals)
         return self._call(self._stubs().server.GetServerInfo, request, timeout)
+
+
+def _if_exists(ignore: bool, replace: bool) -> es.IfExists.ValueType:
+    if replace:
+        return es.IF_EXISTS_REPLACE
+    return es.IF_EXISTS_IGNORE if ignore else es.IF_EXISTS_UNSPECIFIED

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import ThreadkeepError
+from .commands import removals as _removals  # noqa: F401 - adds commands to those of sessions
 from .commands.compact import compact, compactions
 from .commands.consumers import consumers_app
 from .commands.context import context

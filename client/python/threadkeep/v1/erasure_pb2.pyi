@@ -13,7 +13,7 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
 class ErasureReceipt(google.protobuf.message.Message):
-    """What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request. Bytes leave the files of the database shortly
+    """What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request; or what a removal of events erased. Bytes leave the files of the database shortly
     after: see docs/security.md.
     """
 
@@ -35,6 +35,7 @@ class ErasureReceipt(google.protobuf.message.Message):
     """Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
     continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
     added since. Empty: a repeated request continues until it ends, and then is a new one.
+    For a removal of events: its operation id.
     """
     deleted_sessions: builtins.int
     """Number of deleted sessions."""
@@ -48,7 +49,8 @@ class ErasureReceipt(google.protobuf.message.Message):
     """Number of deleted named consumers."""
     ids_digest: builtins.str
     """SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-    separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+    separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+    id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
     """
     statement: builtins.str
     """All of the above as a JSON object, with the scope of the request and the id of the store. It is what the signature covers.

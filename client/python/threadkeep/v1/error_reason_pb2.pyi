@@ -168,6 +168,11 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     encrypted_search. Code FAILED_PRECONDITION.
     {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
     """
+    ERROR_REASON_OPERATION_CONFLICT: _ErrorReason.ValueType  # 35
+    """The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
+    new id. Code ALREADY_EXISTS.
+    {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
+    """
     ERROR_REASON_HISTORY_UNKNOWN: _ErrorReason.ValueType  # 38
     """A read as of a moment for which the server does not know which events were active, because an older server wrote
     them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
@@ -324,6 +329,11 @@ ERROR_REASON_SEARCH_DISABLED: ErrorReason.ValueType  # 33
 """The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set
 encrypted_search. Code FAILED_PRECONDITION.
 {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
+"""
+ERROR_REASON_OPERATION_CONFLICT: ErrorReason.ValueType  # 35
+"""The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
+new id. Code ALREADY_EXISTS.
+{"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
 """
 ERROR_REASON_HISTORY_UNKNOWN: ErrorReason.ValueType  # 38
 """A read as of a moment for which the server does not know which events were active, because an older server wrote

@@ -61,6 +61,7 @@ class SessionEvent(google.protobuf.message.Message):
     TOKEN_ESTIMATE_FIELD_NUMBER: builtins.int
     SIZE_BYTES_FIELD_NUMBER: builtins.int
     TOKEN_COUNTER_FIELD_NUMBER: builtins.int
+    ERASED_FIELD_NUMBER: builtins.int
     event_id: builtins.str
     """Id of the event, chosen by the caller: the idempotency key of the append, unique within the session. At most 255
     UTF-8 bytes, no control characters. If empty, the server generates a UUIDv7, and a retry of the append stores a new
@@ -87,8 +88,8 @@ class SessionEvent(google.protobuf.message.Message):
     compaction_source: builtins.str
     """Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes."""
     archived: builtins.bool
-    """OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
-    searchable.
+    """OUTPUT_ONLY. True if a compaction or a removal took the event out of the active window. Unless it is erased, it
+    remains readable and searchable.
     """
     token_estimate: builtins.int
     """OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool
@@ -99,6 +100,10 @@ class SessionEvent(google.protobuf.message.Message):
     token_counter: builtins.str
     """OUTPUT_ONLY. Token counter that computed token_estimate, for example "tiktoken:o200k_base". Empty means one token
     per four characters, rounded up.
+    """
+    erased: builtins.bool
+    """OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
+    also true. Lists contain it unless their filter has exclude_archived.
     """
     @property
     def message(self) -> threadkeep.v1.message_pb2.ChatMessage:
@@ -143,8 +148,9 @@ class SessionEvent(google.protobuf.message.Message):
         token_estimate: builtins.int = ...,
         size_bytes: builtins.int = ...,
         token_counter: builtins.str = ...,
+        erased: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["event_time", b"event_time", "message", b"message", "native", b"native", "record_time", b"record_time", "usage", b"usage"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["archived", b"archived", "author", b"author", "author_role", b"author_role", "branch", b"branch", "compaction_source", b"compaction_source", "event_id", b"event_id", "event_time", b"event_time", "invocation_id", b"invocation_id", "message", b"message", "metadata_json", b"metadata_json", "native", b"native", "record_time", b"record_time", "seq", b"seq", "size_bytes", b"size_bytes", "synthetic", b"synthetic", "token_counter", b"token_counter", "token_estimate", b"token_estimate", "usage", b"usage"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["archived", b"archived", "author", b"author", "author_role", b"author_role", "branch", b"branch", "compaction_source", b"compaction_source", "erased", b"erased", "event_id", b"event_id", "event_time", b"event_time", "invocation_id", b"invocation_id", "message", b"message", "metadata_json", b"metadata_json", "native", b"native", "record_time", b"record_time", "seq", b"seq", "size_bytes", b"size_bytes", "synthetic", b"synthetic", "token_counter", b"token_counter", "token_estimate", b"token_estimate", "usage", b"usage"]) -> None: ...
 
 global___SessionEvent = SessionEvent

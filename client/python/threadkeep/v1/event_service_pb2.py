@@ -24,13 +24,15 @@ _sym_db = _symbol_database.Default()
 
 from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
 from threadkeep.v1 import context_pb2 as threadkeep_dot_v1_dot_context__pb2
+from threadkeep.v1 import erasure_pb2 as threadkeep_dot_v1_dot_erasure__pb2
 from threadkeep.v1 import event_pb2 as threadkeep_dot_v1_dot_event__pb2
+from threadkeep.v1 import event_removal_pb2 as threadkeep_dot_v1_dot_event__removal__pb2
 from threadkeep.v1 import filter_pb2 as threadkeep_dot_v1_dot_filter__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 from threadkeep.v1 import session_service_pb2 as threadkeep_dot_v1_dot_session__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\"\xba\x01\n\x0f\x43reateIfMissing\x12%\n\x06\x65xpiry\x18\x01 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x02 \x01(\t\x12:\n\x06labels\x18\x03 \x03(\x0b\x32*.threadkeep.v1.CreateIfMissing.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa7\x02\n\x13\x41ppendEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12+\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x1e\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x12 \n\x16\x65xpected_last_event_id\x18\x04 \x01(\tH\x00\x12*\n\tif_exists\x18\x05 \x01(\x0e\x32\x17.threadkeep.v1.IfExists\x12\x39\n\x11\x63reate_if_missing\x18\x06 \x01(\x0b\x32\x1e.threadkeep.v1.CreateIfMissingB\x0e\n\x0cprecondition\"@\n\rAppendedEvent\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x03\x12\x10\n\x08replayed\x18\x03 \x01(\x08\"\xb3\x01\n\x14\x41ppendEventsResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12\x17\n\x0fsession_created\x18\x04 \x01(\x08\x12-\n\x06window\x18\x05 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\"I\n\x13\x41ppendStreamRequest\x12\x32\n\x06\x61ppend\x18\x01 \x01(\x0b\x32\".threadkeep.v1.AppendEventsRequest\"\xa9\x01\n\x0b\x41ppendError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12:\n\x08metadata\x18\x04 \x03(\x0b\x32(.threadkeep.v1.AppendError.MetadataEntry\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x94\x01\n\x12\x41ppendStreamResult\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x37\n\x08\x61ppended\x18\x02 \x01(\x0b\x32#.threadkeep.v1.AppendEventsResponseH\x00\x12+\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.AppendErrorH\x00\x42\t\n\x07outcome\"J\n\x14\x41ppendStreamResponse\x12\x32\n\x07results\x18\x01 \x03(\x0b\x32!.threadkeep.v1.AppendStreamResult\"O\n\x0fGetEventRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x10\n\x08\x65vent_id\x18\x02 \x01(\t\">\n\x10GetEventResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"\xf6\x01\n\x11ListEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\'\n\x05order\x18\x03 \x01(\x0e\x32\x18.threadkeep.v1.SortOrder\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\x81\x01\n\x12ListEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\x95\x01\n\x15ListUserEventsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12*\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\tB\x06\n\x04_app\"c\n\tUserEvent\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"[\n\x16ListUserEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.threadkeep.v1.UserEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\x11GetContextRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12(\n\x04spec\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ContextSpec\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\xe8\x02\n\x12GetContextResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\ttruncated\x18\x02 \x01(\x08\x12\x11\n\tfirst_seq\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x13\n\x0bover_budget\x18\x05 \x01(\x08\x12.\n\x07\x63ontext\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12-\n\x06window\x18\x07 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x13\n\x0blog_version\x18\x08 \x01(\x03\x12\x16\n\x0ewindow_version\x18\t \x01(\x03\x12\x18\n\x10session_last_seq\x18\n \x01(\x03\x12\x1f\n\x17\x63ompactable_through_seq\x18\x0b \x01(\x03\x12\x11\n\tmax_bytes\x18\x0e \x01(\x03*Q\n\x08IfExists\x12\x19\n\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n\x10IF_EXISTS_IGNORE\x10\x02*\\\n\tSortOrder\x12\x1a\n\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n\x15SORT_ORDER_DESCENDING\x10\x02\x32\xcc\x04\n\x0c\x45ventService\x12`\n\x0c\x41ppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x64\n\x0c\x41ppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03(\x01\x30\x01\x12T\n\x08GetEvent\x12\x1e.threadkeep.v1.GetEventRequest\x1a\x1f.threadkeep.v1.GetEventResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0eListUserEvents\x12$.threadkeep.v1.ListUserEventsRequest\x1a%.threadkeep.v1.ListUserEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nGetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\"\xba\x01\n\x0f\x43reateIfMissing\x12%\n\x06\x65xpiry\x18\x01 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x02 \x01(\t\x12:\n\x06labels\x18\x03 \x03(\x0b\x32*.threadkeep.v1.CreateIfMissing.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xeb\x02\n\x13\x41ppendEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12+\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x1e\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x12 \n\x16\x65xpected_last_event_id\x18\x04 \x01(\tH\x00\x12*\n\tif_exists\x18\x05 \x01(\x0e\x32\x17.threadkeep.v1.IfExists\x12\x39\n\x11\x63reate_if_missing\x18\x06 \x01(\x0b\x32\x1e.threadkeep.v1.CreateIfMissing\x12\x14\n\x0coperation_id\x18\x08 \x01(\t\x12,\n\x08replaced\x18\t \x01(\x0e\x32\x1a.threadkeep.v1.RemovalModeB\x0e\n\x0cprecondition\"@\n\rAppendedEvent\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x03\x12\x10\n\x08replayed\x18\x03 \x01(\x08\"\xb3\x01\n\x14\x41ppendEventsResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12\x17\n\x0fsession_created\x18\x04 \x01(\x08\x12-\n\x06window\x18\x05 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\"\xeb\x01\n\x14ReplaceSuffixRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x1a\n\x12\x65xpected_event_ids\x18\x02 \x03(\t\x12+\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x13\n\x06\x62ranch\x18\x04 \x01(\tH\x00\x88\x01\x01\x12(\n\x04mode\x18\x05 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12\x14\n\x0coperation_id\x18\x06 \x01(\tB\t\n\x07_branch\"\x86\x02\n\x15ReplaceSuffixResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x0f\n\x07removed\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\x12\x10\n\x08last_seq\x18\x05 \x01(\x03\x12-\n\x06window\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x07 \x01(\x08\x12.\n\x07receipt\x18\x08 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"I\n\x13\x41ppendStreamRequest\x12\x32\n\x06\x61ppend\x18\x01 \x01(\x0b\x32\".threadkeep.v1.AppendEventsRequest\"\xa9\x01\n\x0b\x41ppendError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12:\n\x08metadata\x18\x04 \x03(\x0b\x32(.threadkeep.v1.AppendError.MetadataEntry\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x94\x01\n\x12\x41ppendStreamResult\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x37\n\x08\x61ppended\x18\x02 \x01(\x0b\x32#.threadkeep.v1.AppendEventsResponseH\x00\x12+\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.AppendErrorH\x00\x42\t\n\x07outcome\"J\n\x14\x41ppendStreamResponse\x12\x32\n\x07results\x18\x01 \x03(\x0b\x32!.threadkeep.v1.AppendStreamResult\"O\n\x0fGetEventRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x10\n\x08\x65vent_id\x18\x02 \x01(\t\">\n\x10GetEventResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"\xf6\x01\n\x11ListEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\'\n\x05order\x18\x03 \x01(\x0e\x32\x18.threadkeep.v1.SortOrder\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\x81\x01\n\x12ListEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\x95\x01\n\x15ListUserEventsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12*\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\tB\x06\n\x04_app\"c\n\tUserEvent\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"[\n\x16ListUserEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.threadkeep.v1.UserEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\x11GetContextRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12(\n\x04spec\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ContextSpec\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\xe8\x02\n\x12GetContextResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\ttruncated\x18\x02 \x01(\x08\x12\x11\n\tfirst_seq\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x13\n\x0bover_budget\x18\x05 \x01(\x08\x12.\n\x07\x63ontext\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12-\n\x06window\x18\x07 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x13\n\x0blog_version\x18\x08 \x01(\x03\x12\x16\n\x0ewindow_version\x18\t \x01(\x03\x12\x18\n\x10session_last_seq\x18\n \x01(\x03\x12\x1f\n\x17\x63ompactable_through_seq\x18\x0b \x01(\x03\x12\x11\n\tmax_bytes\x18\x0e \x01(\x03*h\n\x08IfExists\x12\x19\n\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n\x10IF_EXISTS_IGNORE\x10\x02\x12\x15\n\x11IF_EXISTS_REPLACE\x10\x03*\\\n\tSortOrder\x12\x1a\n\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n\x15SORT_ORDER_DESCENDING\x10\x02\x32\xc8\x07\n\x0c\x45ventService\x12`\n\x0c\x41ppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x64\n\x0c\x41ppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03(\x01\x30\x01\x12T\n\x08GetEvent\x12\x1e.threadkeep.v1.GetEventRequest\x1a\x1f.threadkeep.v1.GetEventResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0eListUserEvents\x12$.threadkeep.v1.ListUserEventsRequest\x1a%.threadkeep.v1.ListUserEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nGetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12W\n\tPopEvents\x12\x1f.threadkeep.v1.PopEventsRequest\x1a .threadkeep.v1.PopEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x43learEvents\x12!.threadkeep.v1.ClearEventsRequest\x1a\".threadkeep.v1.ClearEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x45raseEvents\x12!.threadkeep.v1.EraseEventsRequest\x1a\".threadkeep.v1.EraseEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12\x63\n\rReplaceSuffix\x12#.threadkeep.v1.ReplaceSuffixRequest\x1a$.threadkeep.v1.ReplaceSuffixResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -54,48 +56,60 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EVENTSERVICE'].methods_by_name['ListUserEvents']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_EVENTSERVICE'].methods_by_name['GetContext']._loaded_options = None
   _globals['_EVENTSERVICE'].methods_by_name['GetContext']._serialized_options = b'\220\002\001\210\266\030\002'
-  _globals['_IFEXISTS']._serialized_start=2841
-  _globals['_IFEXISTS']._serialized_end=2922
-  _globals['_SORTORDER']._serialized_start=2924
-  _globals['_SORTORDER']._serialized_end=3016
-  _globals['_CREATEIFMISSING']._serialized_start=231
-  _globals['_CREATEIFMISSING']._serialized_end=417
-  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_start=372
-  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_end=417
-  _globals['_APPENDEVENTSREQUEST']._serialized_start=420
-  _globals['_APPENDEVENTSREQUEST']._serialized_end=715
-  _globals['_APPENDEDEVENT']._serialized_start=717
-  _globals['_APPENDEDEVENT']._serialized_end=781
-  _globals['_APPENDEVENTSRESPONSE']._serialized_start=784
-  _globals['_APPENDEVENTSRESPONSE']._serialized_end=963
-  _globals['_APPENDSTREAMREQUEST']._serialized_start=965
-  _globals['_APPENDSTREAMREQUEST']._serialized_end=1038
-  _globals['_APPENDERROR']._serialized_start=1041
-  _globals['_APPENDERROR']._serialized_end=1210
-  _globals['_APPENDERROR_METADATAENTRY']._serialized_start=1163
-  _globals['_APPENDERROR_METADATAENTRY']._serialized_end=1210
-  _globals['_APPENDSTREAMRESULT']._serialized_start=1213
-  _globals['_APPENDSTREAMRESULT']._serialized_end=1361
-  _globals['_APPENDSTREAMRESPONSE']._serialized_start=1363
-  _globals['_APPENDSTREAMRESPONSE']._serialized_end=1437
-  _globals['_GETEVENTREQUEST']._serialized_start=1439
-  _globals['_GETEVENTREQUEST']._serialized_end=1518
-  _globals['_GETEVENTRESPONSE']._serialized_start=1520
-  _globals['_GETEVENTRESPONSE']._serialized_end=1582
-  _globals['_LISTEVENTSREQUEST']._serialized_start=1585
-  _globals['_LISTEVENTSREQUEST']._serialized_end=1831
-  _globals['_LISTEVENTSRESPONSE']._serialized_start=1834
-  _globals['_LISTEVENTSRESPONSE']._serialized_end=1963
-  _globals['_LISTUSEREVENTSREQUEST']._serialized_start=1966
-  _globals['_LISTUSEREVENTSREQUEST']._serialized_end=2115
-  _globals['_USEREVENT']._serialized_start=2117
-  _globals['_USEREVENT']._serialized_end=2216
-  _globals['_LISTUSEREVENTSRESPONSE']._serialized_start=2218
-  _globals['_LISTUSEREVENTSRESPONSE']._serialized_end=2309
-  _globals['_GETCONTEXTREQUEST']._serialized_start=2312
-  _globals['_GETCONTEXTREQUEST']._serialized_end=2476
-  _globals['_GETCONTEXTRESPONSE']._serialized_start=2479
-  _globals['_GETCONTEXTRESPONSE']._serialized_end=2839
-  _globals['_EVENTSERVICE']._serialized_start=3019
-  _globals['_EVENTSERVICE']._serialized_end=3607
+  _globals['_EVENTSERVICE'].methods_by_name['PopEvents']._loaded_options = None
+  _globals['_EVENTSERVICE'].methods_by_name['PopEvents']._serialized_options = b'\220\002\002\210\266\030\003'
+  _globals['_EVENTSERVICE'].methods_by_name['ClearEvents']._loaded_options = None
+  _globals['_EVENTSERVICE'].methods_by_name['ClearEvents']._serialized_options = b'\220\002\002\210\266\030\003'
+  _globals['_EVENTSERVICE'].methods_by_name['EraseEvents']._loaded_options = None
+  _globals['_EVENTSERVICE'].methods_by_name['EraseEvents']._serialized_options = b'\220\002\002\210\266\030\005'
+  _globals['_EVENTSERVICE'].methods_by_name['ReplaceSuffix']._loaded_options = None
+  _globals['_EVENTSERVICE'].methods_by_name['ReplaceSuffix']._serialized_options = b'\220\002\002\210\266\030\003'
+  _globals['_IFEXISTS']._serialized_start=3476
+  _globals['_IFEXISTS']._serialized_end=3580
+  _globals['_SORTORDER']._serialized_start=3582
+  _globals['_SORTORDER']._serialized_end=3674
+  _globals['_CREATEIFMISSING']._serialized_start=295
+  _globals['_CREATEIFMISSING']._serialized_end=481
+  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_start=436
+  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_end=481
+  _globals['_APPENDEVENTSREQUEST']._serialized_start=484
+  _globals['_APPENDEVENTSREQUEST']._serialized_end=847
+  _globals['_APPENDEDEVENT']._serialized_start=849
+  _globals['_APPENDEDEVENT']._serialized_end=913
+  _globals['_APPENDEVENTSRESPONSE']._serialized_start=916
+  _globals['_APPENDEVENTSRESPONSE']._serialized_end=1095
+  _globals['_REPLACESUFFIXREQUEST']._serialized_start=1098
+  _globals['_REPLACESUFFIXREQUEST']._serialized_end=1333
+  _globals['_REPLACESUFFIXRESPONSE']._serialized_start=1336
+  _globals['_REPLACESUFFIXRESPONSE']._serialized_end=1598
+  _globals['_APPENDSTREAMREQUEST']._serialized_start=1600
+  _globals['_APPENDSTREAMREQUEST']._serialized_end=1673
+  _globals['_APPENDERROR']._serialized_start=1676
+  _globals['_APPENDERROR']._serialized_end=1845
+  _globals['_APPENDERROR_METADATAENTRY']._serialized_start=1798
+  _globals['_APPENDERROR_METADATAENTRY']._serialized_end=1845
+  _globals['_APPENDSTREAMRESULT']._serialized_start=1848
+  _globals['_APPENDSTREAMRESULT']._serialized_end=1996
+  _globals['_APPENDSTREAMRESPONSE']._serialized_start=1998
+  _globals['_APPENDSTREAMRESPONSE']._serialized_end=2072
+  _globals['_GETEVENTREQUEST']._serialized_start=2074
+  _globals['_GETEVENTREQUEST']._serialized_end=2153
+  _globals['_GETEVENTRESPONSE']._serialized_start=2155
+  _globals['_GETEVENTRESPONSE']._serialized_end=2217
+  _globals['_LISTEVENTSREQUEST']._serialized_start=2220
+  _globals['_LISTEVENTSREQUEST']._serialized_end=2466
+  _globals['_LISTEVENTSRESPONSE']._serialized_start=2469
+  _globals['_LISTEVENTSRESPONSE']._serialized_end=2598
+  _globals['_LISTUSEREVENTSREQUEST']._serialized_start=2601
+  _globals['_LISTUSEREVENTSREQUEST']._serialized_end=2750
+  _globals['_USEREVENT']._serialized_start=2752
+  _globals['_USEREVENT']._serialized_end=2851
+  _globals['_LISTUSEREVENTSRESPONSE']._serialized_start=2853
+  _globals['_LISTUSEREVENTSRESPONSE']._serialized_end=2944
+  _globals['_GETCONTEXTREQUEST']._serialized_start=2947
+  _globals['_GETCONTEXTREQUEST']._serialized_end=3111
+  _globals['_GETCONTEXTRESPONSE']._serialized_start=3114
+  _globals['_GETCONTEXTRESPONSE']._serialized_end=3474
+  _globals['_EVENTSERVICE']._serialized_start=3677
+  _globals['_EVENTSERVICE']._serialized_end=4645
 # @@protoc_insertion_point(module_scope)

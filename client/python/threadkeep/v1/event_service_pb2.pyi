@@ -11,7 +11,9 @@ import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import sys
 import threadkeep.v1.context_pb2
+import threadkeep.v1.erasure_pb2
 import threadkeep.v1.event_pb2
+import threadkeep.v1.event_removal_pb2
 import threadkeep.v1.filter_pb2
 import threadkeep.v1.session_pb2
 import threadkeep.v1.session_service_pb2
@@ -36,6 +38,11 @@ class _IfExistsEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumT
     """If the content is the same, returns the stored seq as a replay. If it differs, returns EVENT_ID_CONFLICT."""
     IF_EXISTS_IGNORE: _IfExists.ValueType  # 2
     """Returns the stored seq and stores nothing, regardless of the content."""
+    IF_EXISTS_REPLACE: _IfExists.ValueType  # 3
+    """If the content differs, the event replaces the stored one: it gets a new seq and the place of the earlier version in
+    the window; if that is not in the window any more, it is appended. The earlier version stays in the history under the
+    same id, archived or erased: see AppendEventsRequest.replaced. Not for AppendStream.
+    """
 
 class IfExists(_IfExists, metaclass=_IfExistsEnumTypeWrapper):
     """How an append handles an event whose id is already stored."""
@@ -46,6 +53,11 @@ IF_EXISTS_REPLAY: IfExists.ValueType  # 1
 """If the content is the same, returns the stored seq as a replay. If it differs, returns EVENT_ID_CONFLICT."""
 IF_EXISTS_IGNORE: IfExists.ValueType  # 2
 """Returns the stored seq and stores nothing, regardless of the content."""
+IF_EXISTS_REPLACE: IfExists.ValueType  # 3
+"""If the content differs, the event replaces the stored one: it gets a new seq and the place of the earlier version in
+the window; if that is not in the window any more, it is appended. The earlier version stays in the history under the
+same id, archived or erased: see AppendEventsRequest.replaced. Not for AppendStream.
+"""
 global___IfExists = IfExists
 
 class _SortOrder:
@@ -131,6 +143,8 @@ class AppendEventsRequest(google.protobuf.message.Message):
     EXPECTED_LAST_EVENT_ID_FIELD_NUMBER: builtins.int
     IF_EXISTS_FIELD_NUMBER: builtins.int
     CREATE_IF_MISSING_FIELD_NUMBER: builtins.int
+    OPERATION_ID_FIELD_NUMBER: builtins.int
+    REPLACED_FIELD_NUMBER: builtins.int
     expected_log_version: builtins.int
     """Log version that the caller last read. VERSION_MISMATCH is returned if it is stale."""
     expected_last_event_id: builtins.str
@@ -139,6 +153,15 @@ class AppendEventsRequest(google.protobuf.message.Message):
     """
     if_exists: global___IfExists.ValueType
     """Handling of event ids that are already stored."""
+    operation_id: builtins.str
+    """Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+    A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+    session has changed since. The ids of events are not compared: clients generate them. With other content it is
+    OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+    cleared. Empty: the events are recognized by their ids only.
+    """
+    replaced: threadkeep.v1.event_removal_pb2.RemovalMode.ValueType
+    """With IF_EXISTS_REPLACE: what happens to the content of the earlier versions."""
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
         """REQUIRED. Session to append to."""
@@ -160,9 +183,11 @@ class AppendEventsRequest(google.protobuf.message.Message):
         expected_last_event_id: builtins.str = ...,
         if_exists: global___IfExists.ValueType = ...,
         create_if_missing: global___CreateIfMissing | None = ...,
+        operation_id: builtins.str = ...,
+        replaced: threadkeep.v1.event_removal_pb2.RemovalMode.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["create_if_missing", b"create_if_missing", "expected_last_event_id", b"expected_last_event_id", "expected_log_version", b"expected_log_version", "precondition", b"precondition", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["create_if_missing", b"create_if_missing", "events", b"events", "expected_last_event_id", b"expected_last_event_id", "expected_log_version", b"expected_log_version", "if_exists", b"if_exists", "precondition", b"precondition", "session", b"session"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["create_if_missing", b"create_if_missing", "events", b"events", "expected_last_event_id", b"expected_last_event_id", "expected_log_version", b"expected_log_version", "if_exists", b"if_exists", "operation_id", b"operation_id", "precondition", b"precondition", "replaced", b"replaced", "session", b"session"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["precondition", b"precondition"]) -> typing.Literal["expected_log_version", "expected_last_event_id"] | None: ...
 
 global___AppendEventsRequest = AppendEventsRequest
@@ -231,6 +256,109 @@ class AppendEventsResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["events", b"events", "last_seq", b"last_seq", "log_version", b"log_version", "session_created", b"session_created", "window", b"window"]) -> None: ...
 
 global___AppendEventsResponse = AppendEventsResponse
+
+@typing.final
+class ReplaceSuffixRequest(google.protobuf.message.Message):
+    """Request of ReplaceSuffix."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    EXPECTED_EVENT_IDS_FIELD_NUMBER: builtins.int
+    EVENTS_FIELD_NUMBER: builtins.int
+    BRANCH_FIELD_NUMBER: builtins.int
+    MODE_FIELD_NUMBER: builtins.int
+    OPERATION_ID_FIELD_NUMBER: builtins.int
+    branch: builtins.str
+    """Branch whose newest events are compared and replaced, exactly this one; empty for the root. Absent means all branches."""
+    mode: threadkeep.v1.event_removal_pb2.RemovalMode.ValueType
+    """What happens to the content of the removed events."""
+    operation_id: builtins.str
+    """REQUIRED. See AppendEventsRequest.operation_id. It is not stored after a mismatch."""
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.SessionRef:
+        """REQUIRED. Session to change."""
+
+    @property
+    def expected_event_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Ids of the newest events of the active window, in window order, at most 1,000. VERSION_MISMATCH is returned if the
+        window does not end with exactly these. Empty: the events are appended.
+        """
+
+    @property
+    def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
+        """Events that take their place, at most the server's max_batch_events. May be empty. An event may have the id of a
+        removed one.
+        """
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        expected_event_ids: collections.abc.Iterable[builtins.str] | None = ...,
+        events: collections.abc.Iterable[threadkeep.v1.event_pb2.SessionEvent] | None = ...,
+        branch: builtins.str | None = ...,
+        mode: threadkeep.v1.event_removal_pb2.RemovalMode.ValueType = ...,
+        operation_id: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_branch", b"_branch", "branch", b"branch", "session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_branch", b"_branch", "branch", b"branch", "events", b"events", "expected_event_ids", b"expected_event_ids", "mode", b"mode", "operation_id", b"operation_id", "session", b"session"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_branch", b"_branch"]) -> typing.Literal["branch"] | None: ...
+
+global___ReplaceSuffixRequest = ReplaceSuffixRequest
+
+@typing.final
+class ReplaceSuffixResponse(google.protobuf.message.Message):
+    """Response of ReplaceSuffix."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EVENTS_FIELD_NUMBER: builtins.int
+    REMOVED_FIELD_NUMBER: builtins.int
+    LOG_VERSION_FIELD_NUMBER: builtins.int
+    WINDOW_VERSION_FIELD_NUMBER: builtins.int
+    LAST_SEQ_FIELD_NUMBER: builtins.int
+    WINDOW_FIELD_NUMBER: builtins.int
+    REPLAYED_FIELD_NUMBER: builtins.int
+    RECEIPT_FIELD_NUMBER: builtins.int
+    removed: builtins.int
+    """Number of events that were removed."""
+    log_version: builtins.int
+    """Log version of the session afterwards."""
+    window_version: builtins.int
+    """Window version of the session afterwards."""
+    last_seq: builtins.int
+    """Last seq of the session afterwards."""
+    replayed: builtins.bool
+    """True if an earlier call with this operation id did it."""
+    @property
+    def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___AppendedEvent]:
+        """One entry per event of the request, in its order."""
+
+    @property
+    def window(self) -> threadkeep.v1.session_pb2.WindowCounters:
+        """Counters of the active window afterwards."""
+
+    @property
+    def receipt(self) -> threadkeep.v1.erasure_pb2.ErasureReceipt:
+        """For REMOVAL_MODE_ERASE: what was erased."""
+
+    def __init__(
+        self,
+        *,
+        events: collections.abc.Iterable[global___AppendedEvent] | None = ...,
+        removed: builtins.int = ...,
+        log_version: builtins.int = ...,
+        window_version: builtins.int = ...,
+        last_seq: builtins.int = ...,
+        window: threadkeep.v1.session_pb2.WindowCounters | None = ...,
+        replayed: builtins.bool = ...,
+        receipt: threadkeep.v1.erasure_pb2.ErasureReceipt | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["receipt", b"receipt", "window", b"window"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["events", b"events", "last_seq", b"last_seq", "log_version", b"log_version", "receipt", b"receipt", "removed", b"removed", "replayed", b"replayed", "window", b"window", "window_version", b"window_version"]) -> None: ...
+
+global___ReplaceSuffixResponse = ReplaceSuffixResponse
 
 @typing.final
 class AppendStreamRequest(google.protobuf.message.Message):

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from threadkeep.v1 import event_removal_pb2 as threadkeep_dot_v1_dot_event__removal__pb2
 from threadkeep.v1 import event_service_pb2 as threadkeep_dot_v1_dot_event__service__pb2
 
 GRPC_GENERATED_VERSION = '1.74.0'
@@ -65,6 +66,26 @@ class EventServiceStub(object):
                 request_serializer=threadkeep_dot_v1_dot_event__service__pb2.GetContextRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_event__service__pb2.GetContextResponse.FromString,
                 _registered_method=True)
+        self.PopEvents = channel.unary_unary(
+                '/threadkeep.v1.EventService/PopEvents',
+                request_serializer=threadkeep_dot_v1_dot_event__removal__pb2.PopEventsRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.PopEventsResponse.FromString,
+                _registered_method=True)
+        self.ClearEvents = channel.unary_unary(
+                '/threadkeep.v1.EventService/ClearEvents',
+                request_serializer=threadkeep_dot_v1_dot_event__removal__pb2.ClearEventsRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.ClearEventsResponse.FromString,
+                _registered_method=True)
+        self.EraseEvents = channel.unary_unary(
+                '/threadkeep.v1.EventService/EraseEvents',
+                request_serializer=threadkeep_dot_v1_dot_event__removal__pb2.EraseEventsRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.EraseEventsResponse.FromString,
+                _registered_method=True)
+        self.ReplaceSuffix = channel.unary_unary(
+                '/threadkeep.v1.EventService/ReplaceSuffix',
+                request_serializer=threadkeep_dot_v1_dot_event__service__pb2.ReplaceSuffixRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ReplaceSuffixResponse.FromString,
+                _registered_method=True)
 
 
 class EventServiceServicer(object):
@@ -74,8 +95,8 @@ class EventServiceServicer(object):
     def AppendEvents(self, request, context):
         """Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
         the same event ids stores nothing twice and returns the original seqs.
-        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-        STORE_UNAVAILABLE.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+        INVALID_FIELD, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -126,6 +147,44 @@ class EventServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PopEvents(self, request, context):
+        """Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+        event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+        not reused, and the feed reports the removal.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ClearEvents(self, request, context):
+        """Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+        with the next seq.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EraseEvents(self, request, context):
+        """Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+        memories that were made of the events stay as they are.
+        Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReplaceSuffix(self, request, context):
+        """Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+        Otherwise nothing changes.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+        INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_EventServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -158,6 +217,26 @@ def add_EventServiceServicer_to_server(servicer, server):
                     servicer.GetContext,
                     request_deserializer=threadkeep_dot_v1_dot_event__service__pb2.GetContextRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_event__service__pb2.GetContextResponse.SerializeToString,
+            ),
+            'PopEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.PopEvents,
+                    request_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.PopEventsRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_event__removal__pb2.PopEventsResponse.SerializeToString,
+            ),
+            'ClearEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ClearEvents,
+                    request_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.ClearEventsRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_event__removal__pb2.ClearEventsResponse.SerializeToString,
+            ),
+            'EraseEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.EraseEvents,
+                    request_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.EraseEventsRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_event__removal__pb2.EraseEventsResponse.SerializeToString,
+            ),
+            'ReplaceSuffix': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReplaceSuffix,
+                    request_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ReplaceSuffixRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_event__service__pb2.ReplaceSuffixResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -323,6 +402,114 @@ class EventService(object):
             '/threadkeep.v1.EventService/GetContext',
             threadkeep_dot_v1_dot_event__service__pb2.GetContextRequest.SerializeToString,
             threadkeep_dot_v1_dot_event__service__pb2.GetContextResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PopEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.EventService/PopEvents',
+            threadkeep_dot_v1_dot_event__removal__pb2.PopEventsRequest.SerializeToString,
+            threadkeep_dot_v1_dot_event__removal__pb2.PopEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ClearEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.EventService/ClearEvents',
+            threadkeep_dot_v1_dot_event__removal__pb2.ClearEventsRequest.SerializeToString,
+            threadkeep_dot_v1_dot_event__removal__pb2.ClearEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EraseEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.EventService/EraseEvents',
+            threadkeep_dot_v1_dot_event__removal__pb2.EraseEventsRequest.SerializeToString,
+            threadkeep_dot_v1_dot_event__removal__pb2.EraseEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReplaceSuffix(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.EventService/ReplaceSuffix',
+            threadkeep_dot_v1_dot_event__service__pb2.ReplaceSuffixRequest.SerializeToString,
+            threadkeep_dot_v1_dot_event__service__pb2.ReplaceSuffixResponse.FromString,
             options,
             channel_credentials,
             insecure,

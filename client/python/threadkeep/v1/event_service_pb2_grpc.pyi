@@ -7,6 +7,7 @@ import abc
 import collections.abc
 import grpc
 import grpc.aio
+import threadkeep.v1.event_removal_pb2
 import threadkeep.v1.event_service_pb2
 import typing
 
@@ -27,8 +28,8 @@ class EventServiceStub:
     ]
     """Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
     the same event ids stores nothing twice and returns the original seqs.
-    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-    STORE_UNAVAILABLE.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+    INVALID_FIELD, STORE_UNAVAILABLE.
     """
 
     AppendStream: grpc.StreamStreamMultiCallable[
@@ -76,6 +77,44 @@ class EventServiceStub:
     Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
     """
 
+    PopEvents: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_removal_pb2.PopEventsRequest,
+        threadkeep.v1.event_removal_pb2.PopEventsResponse,
+    ]
+    """Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+    event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+    not reused, and the feed reports the removal.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+    """
+
+    ClearEvents: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_removal_pb2.ClearEventsRequest,
+        threadkeep.v1.event_removal_pb2.ClearEventsResponse,
+    ]
+    """Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+    with the next seq.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+    """
+
+    EraseEvents: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_removal_pb2.EraseEventsRequest,
+        threadkeep.v1.event_removal_pb2.EraseEventsResponse,
+    ]
+    """Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+    memories that were made of the events stay as they are.
+    Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+    """
+
+    ReplaceSuffix: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.ReplaceSuffixRequest,
+        threadkeep.v1.event_service_pb2.ReplaceSuffixResponse,
+    ]
+    """Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+    Otherwise nothing changes.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+    INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+    """
+
 class EventServiceAsyncStub:
     """Appends and reads events."""
 
@@ -85,8 +124,8 @@ class EventServiceAsyncStub:
     ]
     """Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
     the same event ids stores nothing twice and returns the original seqs.
-    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-    STORE_UNAVAILABLE.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+    INVALID_FIELD, STORE_UNAVAILABLE.
     """
 
     AppendStream: grpc.aio.StreamStreamMultiCallable[
@@ -134,6 +173,44 @@ class EventServiceAsyncStub:
     Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
     """
 
+    PopEvents: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_removal_pb2.PopEventsRequest,
+        threadkeep.v1.event_removal_pb2.PopEventsResponse,
+    ]
+    """Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+    event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+    not reused, and the feed reports the removal.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+    """
+
+    ClearEvents: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_removal_pb2.ClearEventsRequest,
+        threadkeep.v1.event_removal_pb2.ClearEventsResponse,
+    ]
+    """Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+    with the next seq.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+    """
+
+    EraseEvents: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_removal_pb2.EraseEventsRequest,
+        threadkeep.v1.event_removal_pb2.EraseEventsResponse,
+    ]
+    """Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+    memories that were made of the events stay as they are.
+    Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+    """
+
+    ReplaceSuffix: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.ReplaceSuffixRequest,
+        threadkeep.v1.event_service_pb2.ReplaceSuffixResponse,
+    ]
+    """Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+    Otherwise nothing changes.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+    INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+    """
+
 class EventServiceServicer(metaclass=abc.ABCMeta):
     """Appends and reads events."""
 
@@ -145,8 +222,8 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[threadkeep.v1.event_service_pb2.AppendEventsResponse, collections.abc.Awaitable[threadkeep.v1.event_service_pb2.AppendEventsResponse]]:
         """Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
         the same event ids stores nothing twice and returns the original seqs.
-        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-        STORE_UNAVAILABLE.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+        INVALID_FIELD, STORE_UNAVAILABLE.
         """
 
     @abc.abstractmethod
@@ -202,6 +279,52 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
         event and the summaries. The cost is one indexed read, independent of the length of the log. An unknown session
         returns an empty context.
         Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
+        """
+
+    @abc.abstractmethod
+    def PopEvents(
+        self,
+        request: threadkeep.v1.event_removal_pb2.PopEventsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.event_removal_pb2.PopEventsResponse, collections.abc.Awaitable[threadkeep.v1.event_removal_pb2.PopEventsResponse]]:
+        """Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+        event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+        not reused, and the feed reports the removal.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        """
+
+    @abc.abstractmethod
+    def ClearEvents(
+        self,
+        request: threadkeep.v1.event_removal_pb2.ClearEventsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.event_removal_pb2.ClearEventsResponse, collections.abc.Awaitable[threadkeep.v1.event_removal_pb2.ClearEventsResponse]]:
+        """Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+        with the next seq.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        """
+
+    @abc.abstractmethod
+    def EraseEvents(
+        self,
+        request: threadkeep.v1.event_removal_pb2.EraseEventsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.event_removal_pb2.EraseEventsResponse, collections.abc.Awaitable[threadkeep.v1.event_removal_pb2.EraseEventsResponse]]:
+        """Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+        memories that were made of the events stay as they are.
+        Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+        """
+
+    @abc.abstractmethod
+    def ReplaceSuffix(
+        self,
+        request: threadkeep.v1.event_service_pb2.ReplaceSuffixRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.event_service_pb2.ReplaceSuffixResponse, collections.abc.Awaitable[threadkeep.v1.event_service_pb2.ReplaceSuffixResponse]]:
+        """Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+        Otherwise nothing changes.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+        INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
         """
 
 def add_EventServiceServicer_to_server(servicer: EventServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -177,9 +177,9 @@ class Session(google.protobuf.message.Message):
     metadata_json: builtins.str
     """Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB."""
     log_version: builtins.int
-    """OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session."""
+    """OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session."""
     window_version: builtins.int
-    """OUTPUT_ONLY. Window version: increases by one with each compaction."""
+    """OUTPUT_ONLY. Window version: increases by one with each compaction and removal."""
     last_seq: builtins.int
     """OUTPUT_ONLY. Seq of the last event; 0 if there is none."""
     context_bytes: builtins.int

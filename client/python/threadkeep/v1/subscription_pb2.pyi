@@ -13,6 +13,7 @@ import google.protobuf.timestamp_pb2
 import sys
 import threadkeep.v1.compaction_pb2
 import threadkeep.v1.event_pb2
+import threadkeep.v1.event_removal_pb2
 import threadkeep.v1.session_pb2
 import typing
 
@@ -110,9 +111,9 @@ class SessionVersions(google.protobuf.message.Message):
     LAST_SEQ_FIELD_NUMBER: builtins.int
     WINDOW_FIELD_NUMBER: builtins.int
     log_version: builtins.int
-    """Log version: increases by one with each append and each compaction."""
+    """Log version: increases by one with each append, compaction and removal."""
     window_version: builtins.int
-    """Window version: increases by one with each compaction."""
+    """Window version: increases by one with each compaction and removal."""
     last_seq: builtins.int
     """Highest assigned seq."""
     @property
@@ -247,6 +248,7 @@ class Change(google.protobuf.message.Message):
     COMPACTION_FIELD_NUMBER: builtins.int
     SESSION_CHANGE_FIELD_NUMBER: builtins.int
     CHECKPOINT_FIELD_NUMBER: builtins.int
+    REMOVAL_FIELD_NUMBER: builtins.int
     RESUME_TOKEN_FIELD_NUMBER: builtins.int
     VERSIONS_FIELD_NUMBER: builtins.int
     CHANGE_TIME_FIELD_NUMBER: builtins.int
@@ -275,8 +277,12 @@ class Change(google.protobuf.message.Message):
         """A checkpoint."""
 
     @property
+    def removal(self) -> threadkeep.v1.event_removal_pb2.RemovalNotice:
+        """A removal or replacement of events."""
+
+    @property
     def versions(self) -> global___SessionVersions:
-        """Versions of the session after the change. Set for appended events and compactions."""
+        """Versions of the session after the change. Set for appended events, compactions and removals."""
 
     @property
     def change_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
@@ -290,12 +296,13 @@ class Change(google.protobuf.message.Message):
         compaction: global___CompactionNotice | None = ...,
         session_change: global___SessionChange | None = ...,
         checkpoint: global___Checkpoint | None = ...,
+        removal: threadkeep.v1.event_removal_pb2.RemovalNotice | None = ...,
         resume_token: builtins.str = ...,
         versions: global___SessionVersions | None = ...,
         change_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "session", b"session", "session_change", b"session_change", "versions", b"versions"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "resume_token", b"resume_token", "session", b"session", "session_change", b"session_change", "versions", b"versions"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["kind", b"kind"]) -> typing.Literal["batch", "compaction", "session_change", "checkpoint"] | None: ...
+    def HasField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "removal", b"removal", "session", b"session", "session_change", b"session_change", "versions", b"versions"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "removal", b"removal", "resume_token", b"resume_token", "session", b"session", "session_change", b"session_change", "versions", b"versions"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["kind", b"kind"]) -> typing.Literal["batch", "compaction", "session_change", "checkpoint", "removal"] | None: ...
 
 global___Change = Change

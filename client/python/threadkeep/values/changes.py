@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
+from ..v1 import event_removal_pb2 as rm
 from ..v1 import subscription_pb2 as su
 from ..v1.compaction_pb2 import Compaction
 from ..v1.session_pb2 import Session
@@ -13,7 +14,8 @@ from .wrapper import Wrapper
 
 
 class Change(Wrapper[su.Change]):
-    """One change: Appended, Compacted, SessionCreated, SessionUpdated, SessionDeleted, SessionExpired or CheckpointReached.
+    """One change: Appended, Compacted, Removed, SessionCreated, SessionUpdated, SessionDeleted, SessionExpired or
+    CheckpointReached.
 
     Fields of the protobuf Change, such as `session` and `versions`, are attributes too.
     """
@@ -71,6 +73,33 @@ class Compacted(Change):
         return [Event(event) for event in self.pb.compaction.inserted]
 
 
+class Removed(Change):
+    """Events left the active window: popped, cleared, erased or replaced."""
+
+    __slots__ = ()
+    __match_args__ = ("event_ids",)
+
+    @property
+    def kind(self) -> rm.RemovalKind.ValueType:
+        """What the removal did."""
+        return self.pb.removal.kind
+
+    @property
+    def erased(self) -> bool:
+        """Whether the content of the events was erased."""
+        return self.pb.removal.erased
+
+    @property
+    def event_ids(self) -> list[str]:
+        """The ids of the events that left, the first 1,000; empty after a clear: everything left."""
+        return list(self.pb.removal.event_ids)
+
+    @property
+    def inserted(self) -> list[Event]:
+        """The events that the change added, without those that the filter excludes."""
+        return [Event(event) for event in self.pb.removal.inserted]
+
+
 class _SessionChanged(Change):
     __slots__ = ()
     __match_args__ = ("current",)
@@ -117,7 +146,7 @@ class CheckpointReached(Change):
         return self.pb.checkpoint.kind
 
 
-_KINDS: Final = {"batch": Appended, "compaction": Compacted, "checkpoint": CheckpointReached}
+_KINDS: Final = {"batch": Appended, "compaction": Compacted, "removal": Removed, "checkpoint": CheckpointReached}
 _OF_SESSION: Final = {
     su.SESSION_CHANGE_KIND_CREATED: SessionCreated,
     su.SESSION_CHANGE_KIND_UPDATED: SessionUpdated,

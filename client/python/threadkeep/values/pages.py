@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..v1 import event_removal_pb2 as rm
 from ..v1 import event_service_pb2 as es
 from ..v1 import search_service_pb2 as ss
 from .events import Event
@@ -22,6 +23,22 @@ class EventPage(Wrapper[es.ListEventsResponse]):
     def next_page_token(self) -> str:
         """The token of the next page; empty on the last one."""
         return self.pb.next_page_token
+
+
+class Popped(Wrapper[rm.PopEventsResponse]):
+    """Events that were popped. Fields of PopEventsResponse, such as `log_version` and `receipt`, are attributes too."""
+
+    __slots__ = ()
+
+    @property
+    def events(self) -> list[Event]:
+        """The events, the newest last."""
+        return [Event(event) for event in self.pb.events]
+
+    @property
+    def replayed(self) -> bool:
+        """Whether an earlier call with the operation id popped them."""
+        return self.pb.replayed
 
 
 class SearchHit(Wrapper[ss.SearchHit]):

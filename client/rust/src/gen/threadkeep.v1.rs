@@ -314,10 +314,10 @@ pub struct Session {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
+    /// OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
     #[prost(int64, tag = "8")]
     pub log_version: i64,
-    /// OUTPUT_ONLY. Window version: increases by one with each compaction.
+    /// OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
     #[prost(int64, tag = "9")]
     pub window_version: i64,
     /// OUTPUT_ONLY. Seq of the last event; 0 if there is none.
@@ -401,8 +401,8 @@ pub struct SessionEvent {
     /// Origin of a synthetic event, for example "recursive-summarization". At most 255 bytes.
     #[prost(string, tag = "14")]
     pub compaction_source: ::prost::alloc::string::String,
-    /// OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
-    /// searchable.
+    /// OUTPUT_ONLY. True if a compaction or a removal took the event out of the active window. Unless it is erased, it
+    /// remains readable and searchable.
     #[prost(bool, tag = "15")]
     pub archived: bool,
     /// OUTPUT_ONLY. Estimated number of tokens of the event as a line of a prompt ("User: ...", "Assistant: ... \[tool
@@ -416,6 +416,10 @@ pub struct SessionEvent {
     /// per four characters, rounded up.
     #[prost(string, tag = "18")]
     pub token_counter: ::prost::alloc::string::String,
+    /// OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
+    /// also true. Lists contain it unless their filter has exclude_archived.
+    #[prost(bool, tag = "19")]
+    pub erased: bool,
 }
 /// A list of triggers.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1489,13 +1493,288 @@ impl BranchMatch {
         }
     }
 }
+/// What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request; or what a removal of events erased. Bytes leave the files of the database shortly
+/// after: see docs/security.md.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ErasureReceipt {
+    /// Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
+    /// continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
+    /// added since. Empty: a repeated request continues until it ends, and then is a new one.
+    /// For a removal of events: its operation id.
+    #[prost(string, tag = "1")]
+    pub request_id: ::prost::alloc::string::String,
+    /// Time of the first call.
+    #[prost(message, optional, tag = "2")]
+    pub start_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Time at which the last part was deleted. Absent if more is left.
+    #[prost(message, optional, tag = "3")]
+    pub finish_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Number of deleted sessions.
+    #[prost(int64, tag = "4")]
+    pub deleted_sessions: i64,
+    /// Number of their events.
+    #[prost(int64, tag = "5")]
+    pub deleted_events: i64,
+    /// Number of deleted memories.
+    #[prost(int64, tag = "6")]
+    pub deleted_memories: i64,
+    /// Number of embeddings of these memories.
+    #[prost(int64, tag = "7")]
+    pub deleted_embeddings: i64,
+    /// Number of deleted named consumers.
+    #[prost(int64, tag = "8")]
+    pub deleted_consumers: i64,
+    /// SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
+    /// separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+    /// id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+    #[prost(string, tag = "9")]
+    pub ids_digest: ::prost::alloc::string::String,
+    /// All of the above as a JSON object, with the scope of the request and the id of the store. It is what the signature covers.
+    /// Empty if more is left.
+    #[prost(string, tag = "10")]
+    pub statement: ::prost::alloc::string::String,
+    /// Ed25519 signature of the UTF-8 bytes of `statement`. Empty if the server has no receipt_key_file.
+    #[prost(bytes = "vec", tag = "11")]
+    pub signature: ::prost::alloc::vec::Vec<u8>,
+    /// Id of the key: the first 16 hexadecimal digits of the SHA-256 of the public key, in its 32 raw bytes.
+    #[prost(string, tag = "12")]
+    pub key_id: ::prost::alloc::string::String,
+}
+/// Reports that events left the window or were replaced. Clients that keep a copy of the window remove the named events
+/// and place `inserted`: after a POPPED, an ERASED or a ReplaceSuffix at its end. After an AppendEvents with
+/// IF_EXISTS_REPLACE they put each inserted event in the place of the one with its id, or at the end without one.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RemovalNotice {
+    /// Kind of the removal.
+    #[prost(enumeration = "RemovalKind", tag = "1")]
+    pub kind: i32,
+    /// True if the content of the events was erased.
+    #[prost(bool, tag = "2")]
+    pub erased: bool,
+    /// Number of events that left.
+    #[prost(int64, tag = "3")]
+    pub removed: i64,
+    /// Their ids, in window order, the first 1,000. Empty for CLEARED.
+    #[prost(string, repeated, tag = "4")]
+    pub event_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Their seqs, in the same order.
+    #[prost(int64, repeated, tag = "5")]
+    pub seqs: ::prost::alloc::vec::Vec<i64>,
+    /// For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds.
+    #[prost(int64, tag = "6")]
+    pub through_seq: i64,
+    /// Events that the change added, in seq order, without those that the filter leaves out.
+    #[prost(message, repeated, tag = "7")]
+    pub inserted: ::prost::alloc::vec::Vec<SessionEvent>,
+    /// See EventBatch.continues.
+    #[prost(bool, tag = "8")]
+    pub continues: bool,
+}
+/// Request of PopEvents.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PopEventsRequest {
+    /// REQUIRED. Session to pop from.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Number of events, 1 to 1,000. 0 means 1.
+    #[prost(int32, tag = "2")]
+    pub count: i32,
+    /// Branch whose events are popped, exactly this one; empty for the root. Absent means all branches.
+    #[prost(string, optional, tag = "3")]
+    pub branch: ::core::option::Option<::prost::alloc::string::String>,
+    /// What happens to their content.
+    #[prost(enumeration = "RemovalMode", tag = "4")]
+    pub mode: i32,
+    /// Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
+    #[prost(int64, optional, tag = "5")]
+    pub expected_log_version: ::core::option::Option<i64>,
+    /// REQUIRED. Id of the call, chosen by the caller. A repeated call with the same id returns the events of the first one
+    /// and pops nothing; of erased events, only the tombstones. At most 255 bytes. See AppendEventsRequest.operation_id.
+    #[prost(string, tag = "6")]
+    pub operation_id: ::prost::alloc::string::String,
+}
+/// Response of PopEvents.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PopEventsResponse {
+    /// The popped events in window order, the newest last, with the content that they had. Fewer than `count` if the window
+    /// has fewer, or if more would exceed the server's max_response_bytes.
+    #[prost(message, repeated, tag = "1")]
+    pub events: ::prost::alloc::vec::Vec<SessionEvent>,
+    /// Log version of the session afterwards. Unchanged if nothing was popped.
+    #[prost(int64, tag = "2")]
+    pub log_version: i64,
+    /// Window version of the session afterwards.
+    #[prost(int64, tag = "3")]
+    pub window_version: i64,
+    /// Counters of the active window afterwards.
+    #[prost(message, optional, tag = "4")]
+    pub window: ::core::option::Option<WindowCounters>,
+    /// True if an earlier call with this operation id popped the events.
+    #[prost(bool, tag = "5")]
+    pub replayed: bool,
+    /// For REMOVAL_MODE_ERASE: what was erased.
+    #[prost(message, optional, tag = "6")]
+    pub receipt: ::core::option::Option<ErasureReceipt>,
+}
+/// Request of ClearEvents.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ClearEventsRequest {
+    /// REQUIRED. Session to clear.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// What happens to the content of the events. REMOVAL_MODE_ERASE erases the whole log: archived events too.
+    #[prost(enumeration = "RemovalMode", tag = "2")]
+    pub mode: i32,
+    /// Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
+    #[prost(int64, optional, tag = "3")]
+    pub expected_log_version: ::core::option::Option<i64>,
+    /// REQUIRED. See AppendEventsRequest.operation_id. A clear forgets the operation ids that the session had before it.
+    #[prost(string, tag = "4")]
+    pub operation_id: ::prost::alloc::string::String,
+}
+/// Response of ClearEvents.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ClearEventsResponse {
+    /// Number of events that left the active window.
+    #[prost(int64, tag = "1")]
+    pub removed: i64,
+    /// Log version of the session afterwards. Writers that expect an older one are refused.
+    #[prost(int64, tag = "2")]
+    pub log_version: i64,
+    /// Window version of the session afterwards.
+    #[prost(int64, tag = "3")]
+    pub window_version: i64,
+    /// Last seq of the log. The next event gets the following one.
+    #[prost(int64, tag = "4")]
+    pub last_seq: i64,
+    /// True if an earlier call with this operation id did it.
+    #[prost(bool, tag = "5")]
+    pub replayed: bool,
+    /// For REMOVAL_MODE_ERASE: what was erased.
+    #[prost(message, optional, tag = "6")]
+    pub receipt: ::core::option::Option<ErasureReceipt>,
+}
+/// Request of EraseEvents.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EraseEventsRequest {
+    /// REQUIRED. Session of the events.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
+    /// versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+    #[prost(string, repeated, tag = "2")]
+    pub event_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
+    #[prost(int64, optional, tag = "4")]
+    pub expected_log_version: ::core::option::Option<i64>,
+    /// See AppendEventsRequest.operation_id. A repeated call with the same id returns the same receipt.
+    #[prost(string, tag = "5")]
+    pub operation_id: ::prost::alloc::string::String,
+}
+/// Response of EraseEvents.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EraseEventsResponse {
+    /// Number of events that were erased. Those that were erased before do not count.
+    #[prost(int64, tag = "1")]
+    pub erased: i64,
+    /// Log version of the session afterwards. Unchanged if nothing was left to erase.
+    #[prost(int64, tag = "2")]
+    pub log_version: i64,
+    /// Window version of the session afterwards.
+    #[prost(int64, tag = "3")]
+    pub window_version: i64,
+    /// Counters of the active window afterwards.
+    #[prost(message, optional, tag = "4")]
+    pub window: ::core::option::Option<WindowCounters>,
+    /// True if an earlier call with this operation id did it.
+    #[prost(bool, tag = "5")]
+    pub replayed: bool,
+    /// What was erased.
+    #[prost(message, optional, tag = "6")]
+    pub receipt: ::core::option::Option<ErasureReceipt>,
+}
+/// What happens to the content of events that leave the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RemovalMode {
+    /// Same as REMOVAL_MODE_ARCHIVE.
+    Unspecified = 0,
+    /// The events stay in the history, archived: readable and searchable.
+    Archive = 1,
+    /// Their content is erased from the log, the search index and the embeddings. A tombstone stays: SessionEvent.erased.
+    /// Needs the role ADMIN; without it the call is PERMISSION_DENIED.
+    Erase = 2,
+}
+impl RemovalMode {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "REMOVAL_MODE_UNSPECIFIED",
+            Self::Archive => "REMOVAL_MODE_ARCHIVE",
+            Self::Erase => "REMOVAL_MODE_ERASE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "REMOVAL_MODE_UNSPECIFIED" => Some(Self::Unspecified),
+            "REMOVAL_MODE_ARCHIVE" => Some(Self::Archive),
+            "REMOVAL_MODE_ERASE" => Some(Self::Erase),
+            _ => None,
+        }
+    }
+}
+/// What a removal did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RemovalKind {
+    /// A kind that this reader does not know.
+    Unspecified = 0,
+    /// PopEvents took the newest events.
+    Popped = 1,
+    /// ClearEvents emptied the window.
+    Cleared = 2,
+    /// EraseEvents erased events.
+    Erased = 3,
+    /// ReplaceSuffix, or AppendEvents with IF_EXISTS_REPLACE, replaced events.
+    Replaced = 4,
+}
+impl RemovalKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "REMOVAL_KIND_UNSPECIFIED",
+            Self::Popped => "REMOVAL_KIND_POPPED",
+            Self::Cleared => "REMOVAL_KIND_CLEARED",
+            Self::Erased => "REMOVAL_KIND_ERASED",
+            Self::Replaced => "REMOVAL_KIND_REPLACED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "REMOVAL_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "REMOVAL_KIND_POPPED" => Some(Self::Popped),
+            "REMOVAL_KIND_CLEARED" => Some(Self::Cleared),
+            "REMOVAL_KIND_ERASED" => Some(Self::Erased),
+            "REMOVAL_KIND_REPLACED" => Some(Self::Replaced),
+            _ => None,
+        }
+    }
+}
 /// The versions and counters of a session after a change, for deciding whether to compact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SessionVersions {
-    /// Log version: increases by one with each append and each compaction.
+    /// Log version: increases by one with each append, compaction and removal.
     #[prost(int64, tag = "1")]
     pub log_version: i64,
-    /// Window version: increases by one with each compaction.
+    /// Window version: increases by one with each compaction and removal.
     #[prost(int64, tag = "2")]
     pub window_version: i64,
     /// Highest assigned seq.
@@ -1558,14 +1837,14 @@ pub struct Change {
     /// back to it. It also advances past changes that the filter leaves out.
     #[prost(string, tag = "6")]
     pub resume_token: ::prost::alloc::string::String,
-    /// Versions of the session after the change. Set for appended events and compactions.
+    /// Versions of the session after the change. Set for appended events, compactions and removals.
     #[prost(message, optional, tag = "7")]
     pub versions: ::core::option::Option<SessionVersions>,
     /// Server time of the change. Not set for checkpoints.
     #[prost(message, optional, tag = "8")]
     pub change_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The kind of the change.
-    #[prost(oneof = "change::Kind", tags = "2, 3, 4, 5")]
+    #[prost(oneof = "change::Kind", tags = "2, 3, 4, 5, 10")]
     pub kind: ::core::option::Option<change::Kind>,
 }
 /// Nested message and enum types in `Change`.
@@ -1585,6 +1864,9 @@ pub mod change {
         /// A checkpoint.
         #[prost(message, tag = "5")]
         Checkpoint(super::Checkpoint),
+        /// A removal or replacement of events.
+        #[prost(message, tag = "10")]
+        Removal(super::RemovalNotice),
     }
 }
 /// The kind of a change to a session as a whole.
@@ -2599,51 +2881,6 @@ impl ContextMode {
         }
     }
 }
-/// What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request. Bytes leave the files of the database shortly
-/// after: see docs/security.md.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ErasureReceipt {
-    /// Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
-    /// continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
-    /// added since. Empty: a repeated request continues until it ends, and then is a new one.
-    #[prost(string, tag = "1")]
-    pub request_id: ::prost::alloc::string::String,
-    /// Time of the first call.
-    #[prost(message, optional, tag = "2")]
-    pub start_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// Time at which the last part was deleted. Absent if more is left.
-    #[prost(message, optional, tag = "3")]
-    pub finish_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// Number of deleted sessions.
-    #[prost(int64, tag = "4")]
-    pub deleted_sessions: i64,
-    /// Number of their events.
-    #[prost(int64, tag = "5")]
-    pub deleted_events: i64,
-    /// Number of deleted memories.
-    #[prost(int64, tag = "6")]
-    pub deleted_memories: i64,
-    /// Number of embeddings of these memories.
-    #[prost(int64, tag = "7")]
-    pub deleted_embeddings: i64,
-    /// Number of deleted named consumers.
-    #[prost(int64, tag = "8")]
-    pub deleted_consumers: i64,
-    /// SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-    /// separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
-    #[prost(string, tag = "9")]
-    pub ids_digest: ::prost::alloc::string::String,
-    /// All of the above as a JSON object, with the scope of the request and the id of the store. It is what the signature covers.
-    /// Empty if more is left.
-    #[prost(string, tag = "10")]
-    pub statement: ::prost::alloc::string::String,
-    /// Ed25519 signature of the UTF-8 bytes of `statement`. Empty if the server has no receipt_key_file.
-    #[prost(bytes = "vec", tag = "11")]
-    pub signature: ::prost::alloc::vec::Vec<u8>,
-    /// Id of the key: the first 16 hexadecimal digits of the SHA-256 of the public key, in its 32 raw bytes.
-    #[prost(string, tag = "12")]
-    pub key_id: ::prost::alloc::string::String,
-}
 /// The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON\_. The domain is "threadkeep.dev". Each value
 /// shows the ErrorInfo of an example. Metadata keys are never removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -2762,6 +2999,10 @@ pub enum ErrorReason {
     /// encrypted_search. Code FAILED_PRECONDITION.
     /// {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
     SearchDisabled = 33,
+    /// The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
+    /// new id. Code ALREADY_EXISTS.
+    /// {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
+    OperationConflict = 35,
     /// A read as of a moment for which the server does not know which events were active, because an older server wrote
     /// them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
     /// {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
@@ -2808,6 +3049,7 @@ impl ErrorReason {
             Self::EmbedderFailed => "ERROR_REASON_EMBEDDER_FAILED",
             Self::EncryptionKeyDestroyed => "ERROR_REASON_ENCRYPTION_KEY_DESTROYED",
             Self::SearchDisabled => "ERROR_REASON_SEARCH_DISABLED",
+            Self::OperationConflict => "ERROR_REASON_OPERATION_CONFLICT",
             Self::HistoryUnknown => "ERROR_REASON_HISTORY_UNKNOWN",
         }
     }
@@ -2850,6 +3092,7 @@ impl ErrorReason {
             "ERROR_REASON_EMBEDDER_FAILED" => Some(Self::EmbedderFailed),
             "ERROR_REASON_ENCRYPTION_KEY_DESTROYED" => Some(Self::EncryptionKeyDestroyed),
             "ERROR_REASON_SEARCH_DISABLED" => Some(Self::SearchDisabled),
+            "ERROR_REASON_OPERATION_CONFLICT" => Some(Self::OperationConflict),
             "ERROR_REASON_HISTORY_UNKNOWN" => Some(Self::HistoryUnknown),
             _ => None,
         }
@@ -3582,6 +3825,16 @@ pub struct AppendEventsRequest {
     /// Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
     #[prost(message, optional, tag = "6")]
     pub create_if_missing: ::core::option::Option<CreateIfMissing>,
+    /// Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+    /// A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+    /// session has changed since. The ids of events are not compared: clients generate them. With other content it is
+    /// OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+    /// cleared. Empty: the events are recognized by their ids only.
+    #[prost(string, tag = "8")]
+    pub operation_id: ::prost::alloc::string::String,
+    /// With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+    #[prost(enumeration = "RemovalMode", tag = "9")]
+    pub replaced: i32,
     /// At most one precondition. Without one, concurrent appends are serialized and always succeed. A batch whose events
     /// are all replays succeeds regardless of the precondition.
     #[prost(oneof = "append_events_request::Precondition", tags = "3, 4")]
@@ -3633,6 +3886,58 @@ pub struct AppendEventsResponse {
     /// Counters of the active window after the append, for deciding whether to compact.
     #[prost(message, optional, tag = "5")]
     pub window: ::core::option::Option<WindowCounters>,
+}
+/// Request of ReplaceSuffix.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ReplaceSuffixRequest {
+    /// REQUIRED. Session to change.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Ids of the newest events of the active window, in window order, at most 1,000. VERSION_MISMATCH is returned if the
+    /// window does not end with exactly these. Empty: the events are appended.
+    #[prost(string, repeated, tag = "2")]
+    pub expected_event_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Events that take their place, at most the server's max_batch_events. May be empty. An event may have the id of a
+    /// removed one.
+    #[prost(message, repeated, tag = "3")]
+    pub events: ::prost::alloc::vec::Vec<SessionEvent>,
+    /// Branch whose newest events are compared and replaced, exactly this one; empty for the root. Absent means all branches.
+    #[prost(string, optional, tag = "4")]
+    pub branch: ::core::option::Option<::prost::alloc::string::String>,
+    /// What happens to the content of the removed events.
+    #[prost(enumeration = "RemovalMode", tag = "5")]
+    pub mode: i32,
+    /// REQUIRED. See AppendEventsRequest.operation_id. It is not stored after a mismatch.
+    #[prost(string, tag = "6")]
+    pub operation_id: ::prost::alloc::string::String,
+}
+/// Response of ReplaceSuffix.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ReplaceSuffixResponse {
+    /// One entry per event of the request, in its order.
+    #[prost(message, repeated, tag = "1")]
+    pub events: ::prost::alloc::vec::Vec<AppendedEvent>,
+    /// Number of events that were removed.
+    #[prost(int64, tag = "2")]
+    pub removed: i64,
+    /// Log version of the session afterwards.
+    #[prost(int64, tag = "3")]
+    pub log_version: i64,
+    /// Window version of the session afterwards.
+    #[prost(int64, tag = "4")]
+    pub window_version: i64,
+    /// Last seq of the session afterwards.
+    #[prost(int64, tag = "5")]
+    pub last_seq: i64,
+    /// Counters of the active window afterwards.
+    #[prost(message, optional, tag = "6")]
+    pub window: ::core::option::Option<WindowCounters>,
+    /// True if an earlier call with this operation id did it.
+    #[prost(bool, tag = "7")]
+    pub replayed: bool,
+    /// For REMOVAL_MODE_ERASE: what was erased.
+    #[prost(message, optional, tag = "8")]
+    pub receipt: ::core::option::Option<ErasureReceipt>,
 }
 /// Request of AppendStream.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3894,6 +4199,10 @@ pub enum IfExists {
     Replay = 1,
     /// Returns the stored seq and stores nothing, regardless of the content.
     Ignore = 2,
+    /// If the content differs, the event replaces the stored one: it gets a new seq and the place of the earlier version in
+    /// the window; if that is not in the window any more, it is appended. The earlier version stays in the history under the
+    /// same id, archived or erased: see AppendEventsRequest.replaced. Not for AppendStream.
+    Replace = 3,
 }
 impl IfExists {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -3905,6 +4214,7 @@ impl IfExists {
             Self::Unspecified => "IF_EXISTS_UNSPECIFIED",
             Self::Replay => "IF_EXISTS_REPLAY",
             Self::Ignore => "IF_EXISTS_IGNORE",
+            Self::Replace => "IF_EXISTS_REPLACE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -3913,6 +4223,7 @@ impl IfExists {
             "IF_EXISTS_UNSPECIFIED" => Some(Self::Unspecified),
             "IF_EXISTS_REPLAY" => Some(Self::Replay),
             "IF_EXISTS_IGNORE" => Some(Self::Ignore),
+            "IF_EXISTS_REPLACE" => Some(Self::Replace),
             _ => None,
         }
     }
@@ -4033,8 +4344,8 @@ pub mod event_service_client {
         }
         /// Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
         /// the same event ids stores nothing twice and returns the original seqs.
-        /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-        /// STORE_UNAVAILABLE.
+        /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+        /// INVALID_FIELD, STORE_UNAVAILABLE.
         pub async fn append_events(
             &mut self,
             request: impl tonic::IntoRequest<super::AppendEventsRequest>,
@@ -4194,6 +4505,116 @@ pub mod event_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("threadkeep.v1.EventService", "GetContext"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+        /// event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+        /// not reused, and the feed reports the removal.
+        /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        pub async fn pop_events(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PopEventsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PopEventsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.EventService/PopEvents",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.EventService", "PopEvents"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+        /// with the next seq.
+        /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        pub async fn clear_events(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ClearEventsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ClearEventsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.EventService/ClearEvents",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.EventService", "ClearEvents"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+        /// memories that were made of the events stay as they are.
+        /// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+        pub async fn erase_events(
+            &mut self,
+            request: impl tonic::IntoRequest<super::EraseEventsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::EraseEventsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.EventService/EraseEvents",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.EventService", "EraseEvents"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+        /// Otherwise nothing changes.
+        /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+        /// INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        pub async fn replace_suffix(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ReplaceSuffixRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ReplaceSuffixResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.EventService/ReplaceSuffix",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.EventService", "ReplaceSuffix"));
             self.inner.unary(req, path, codec).await
         }
     }

@@ -15,7 +15,7 @@ export class Cursor {
    */
   take(change: Change): Change | undefined {
     const { kind, resumeToken } = change;
-    if (kind.case === "batch" || kind.case === "compaction") {
+    if (kind.case === "batch" || kind.case === "compaction" || kind.case === "removal") {
       this.#join(kind);
       if (kind.value.continues) return undefined;
       this.#first = undefined;
@@ -41,6 +41,9 @@ export class Cursor {
       for (const event of part.value.inserted) first.value.inserted.push(event);
       part.value.inserted = first.value.inserted;
       part.value.compaction = first.value.compaction;
+    } else if (first.case === "removal" && part.case === "removal") {
+      for (const event of part.value.inserted) first.value.inserted.push(event);
+      part.value.inserted = first.value.inserted;
     }
   }
 

@@ -30,6 +30,11 @@ class Codec(Protocol):
         """Returns the bytes to store: the draft's body, unchanged, then the server's fields (seq, record time, sizes)."""
         ...
 
+    def tombstone(self, body: bytes) -> bytes:
+        """Returns what is left of sealed bytes when the event is erased: id, seq, times, role and branch. Contains no draft's
+        body."""
+        ...
+
     def text(self, body: bytes) -> str:
         """Returns the message text of sealed bytes: text parts joined by a line feed. Not folded."""
         ...

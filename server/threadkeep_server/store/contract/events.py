@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from ...domain.context import Context, ContextSpec
 from ...domain.filters import ALL, EventFilter
 from ...domain.model import NO_COUNTERS, NOWHERE, Counters, EventDraft, NewSession, SessionRef, StoredEvent, Versions
+from ...domain.removals import Operation, Outcome
 from .history import AsOf
 
 
@@ -24,6 +25,7 @@ class AppendRequest:
     expected_last_event_id: str | None = None
     ignore_existing: bool = False
     create: NewSession | None = None
+    operation: Operation | None = None
 
     @property
     def size(self) -> int:
@@ -46,6 +48,19 @@ class Appended:
     last_seq: int
     window: Counters
     session_created: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is remembered of it, with its operation id."""
+        added = tuple((event.event_id, event.seq, event.replayed) for event in self.events)
+        return Outcome(added=added, versions=Versions(self.log_version, 0, self.last_seq, self.window))
+
+
+def replayed_append(outcome: Outcome) -> Appended:
+    """Returns the result of an append whose operation id is known."""
+    events = [AppendedEvent(event_id, seq, replayed=True) for event_id, seq, _ in outcome.added]
+    versions = outcome.versions
+    return Appended(events, versions.log_version, versions.last_seq, versions.window)
 
 
 AppendListener = Callable[[AppendRequest, Appended], None]
@@ -126,8 +141,9 @@ class EventStore(Protocol):
 
         A draft whose id is stored with the same body is a replay: nothing is stored, its seq is returned. With another body it
         raises EventIdConflict, unless ignore_existing; a conflict is reported before a mismatch. A request of replays only
-        increases no version and ignores expectations. Raises SessionNotFound (unless `create`), AmbiguousSession,
-        VersionMismatch, EventIdConflict, RateLimited, StoreUnavailable. A failed request never affects another.
+        increases no version and ignores expectations. So does one whose operation is known: its outcome is returned. Raises
+        SessionNotFound (unless `create`), AmbiguousSession, VersionMismatch, EventIdConflict, OperationConflict, RateLimited,
+        StoreUnavailable. A failed request never affects another.
         """
         ...
 

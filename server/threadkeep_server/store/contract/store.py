@@ -18,6 +18,7 @@ from .events import EventStore
 from .feed import FeedStore
 from .maintenance import MaintenanceStore
 from .memories import MemoriesStore
+from .removals import RemovalStore
 from .search import SearchStore
 from .sessions import SessionStore
 from .vectors import VectorStore
@@ -27,6 +28,7 @@ class Store(
     SessionStore,
     EventStore,
     CompactionStore,
+    RemovalStore,
     FeedStore,
     ConsumerStore,
     SearchStore,

@@ -87,7 +87,7 @@ class InMemoryCompactions(InMemoryLogs):
             for entry in log.entries
         ]
         for before, drafts in request.inserts.items():
-            for draft, position in zip(drafts, _places(log, before, len(drafts)), strict=True):
+            for draft, position in zip(drafts, places(log, _key(log, before), len(drafts)), strict=True):
                 self._add(log, draft, request.now, version, position)
             log.entries.sort(key=lambda entry: entry.position)
         log.session = replace(
@@ -135,8 +135,13 @@ class InMemoryCompactions(InMemoryLogs):
         self._commits.subscribe_appends(listener)
 
 
-def _places(log: Log, before: str | None, count: int) -> list[int]:
-    """Returns positions for events to insert; makes room first if there is none."""
+def _key(log: Log, event_id: str | None) -> int | None:
+    return None if event_id is None else next(entry.key for entry in log.entries if entry.event_id == event_id)
+
+
+def places(log: Log, before: int | None, count: int) -> list[int]:
+    """Returns positions for events to insert before the event with this key, None: at the end; makes room first if there is
+    none."""
     low, high = _gap(log, before)
     found = spread(low, high, count)
     if found is None:
@@ -146,13 +151,13 @@ def _places(log: Log, before: str | None, count: int) -> list[int]:
     return found
 
 
-def _gap(log: Log, before: str | None) -> tuple[int, int]:
+def _gap(log: Log, before: int | None) -> tuple[int, int]:
     """Returns the positions to insert between: after all events, or between an event and the previous one, not before the
     position of an appended event."""
     end = log.session.last_seq * POSITION_STEP
     if before is None:
         return end, end + POSITION_STEP
-    high = next(entry.position for entry in log.entries if entry.event_id == before)
+    high = next(entry.position for entry in log.entries if entry.key == before)
     return max(_floor(high), *(entry.position for entry in log.entries if entry.position < high), 0), high
 
 

@@ -67,7 +67,8 @@ class InMemoryErasures(InMemoryConsumers, InMemoryMemories):
             group.parked = [
                 each
                 for each in group.parked
-                if each.change.session not in sessions or each.change.kind not in (ChangeKind.CREATED, ChangeKind.UPDATED)
+                if each.change.session not in sessions
+                or each.change.kind not in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.REMOVED)
             ]
 
     def _forget_all(self, tenant: str, scope: ErasureScope, gone: list[Remembered]) -> None:

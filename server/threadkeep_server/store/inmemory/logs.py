@@ -23,6 +23,7 @@ from ...domain.model import (
     Versions,
     WindowEvent,
 )
+from ...domain.removals import Outcome
 from ..contract.codec import Codec
 from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from ..contract.events import AppendedEvent
@@ -43,6 +44,7 @@ class Entry(WindowEvent):
     added_version: int
     archived_version: int = 0
     """0: not archived."""
+    erased: bool = False
 
     @property
     def stored(self) -> StoredEvent:
@@ -60,6 +62,8 @@ class Log:
     compactions: list[Compaction] = field(default_factory=list)
     lease: tuple[str, int] = ("", 0)
     history: dict[int, Versions] = field(default_factory=dict)
+    operations: dict[str, tuple[bytes, Outcome, int]] = field(default_factory=dict)
+    """By operation id: the fingerprint of the request, the outcome, and the time."""
 
     def find(self, event_id: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.event_id == event_id), None)

@@ -10,20 +10,19 @@ from ...domain.feed import ChangeKind
 from ...domain.filters import select
 from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
 from ...domain.session_updates import updated
-from ..contract.events import Appended, AppendedEvent, AppendRequest, Cursor, EventPage, EventQuery
+from ..contract.events import Appended, AppendedEvent, AppendRequest, Cursor, EventPage, EventQuery, replayed_append
 from ..contract.feed import change_snapshot
 from ..contract.maintenance import StoreInfo, Totals
 from ..contract.search import SearchCursor, SearchHit, SearchPage, SearchQuery
 from ..contract.sessions import EXPIRED, MOST_COUNTED, Expired, SessionPage, SessionQuery
-from .compaction import InMemoryCompactions
 from .erasure import InMemoryErasures
 from .feed import InMemoryFeed
 from .logs import Entry, Log
 from .maintenance import InMemoryMaintenance
-from .vectors import InMemoryVectors
+from .removals import InMemoryRemovals, known_outcome, note_outcome
 
 
-class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemoryMaintenance, InMemoryVectors):
+class InMemoryStore(InMemoryRemovals, InMemoryFeed, InMemoryErasures, InMemoryMaintenance):
     """Store in memory."""
 
     async def create_session(
@@ -86,6 +85,8 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemor
         log = self._find(request.tenant, request.ref)
         if log is None and request.create is None:
             raise errors.SessionNotFound(request.ref)
+        if (outcome := known_outcome(log, request.operation, request.now)) is not None:
+            return replayed_append(outcome)
         known = [log.find(draft.event_id) if log else None for draft in request.drafts]
         if not request.ignore_existing:
             for index, (draft, entry) in enumerate(zip(request.drafts, known, strict=True)):
@@ -108,6 +109,7 @@ class InMemoryStore(InMemoryCompactions, InMemoryFeed, InMemoryErasures, InMemor
         ]
         session = log.session
         appended = Appended(events, session.log_version, session.last_seq, session.window, created)
+        note_outcome(log, request.operation, request.now, appended.outcome)
         if None in known:
             self._record(request.tenant, log, ChangeKind.APPENDED, request.now, since=since)
             self._commits.appended(request, appended)

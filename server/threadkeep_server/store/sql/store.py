@@ -19,6 +19,8 @@ from .encryption.vault import Vault, open_vault
 from .engine.base import Capability, Engine, SqlOptions, Unit
 from .engine.factory import open_engine
 from .erasure.store import SqlErasures
+from .event_removals.store import SqlRemovals
+from .event_removals.tombstones import Eraser
 from .feed.stalls import StallWatch
 from .feed.store import SqlFeed
 from .log.slices.archivings import archivings, mark_slice
@@ -76,7 +78,9 @@ class SqlStore:
         self._use_sessions(SqlSessions(self._units, self._writes, self._commits, clock, deleted))
         scan_limits = ScanLimits(options.search_scan_bytes, options.search_scan_seconds)
         self._use_events(SqlEvents(self._units, self._writes, self._commits, scan_limits))
+        self._eraser = Eraser(self._units, prepared.stored_index, deleted)
         self._use_compactions(SqlCompactions(self._units, self._archiver, self._commits))
+        self.remove = SqlRemovals(self._units, self._archiver, self._eraser, self._commits, clock).remove
         self._use_feed(SqlFeed(self._units, self._commits, seen, indexed=indexed))
         transactions = Capability.FUNCTIONS in engine.capabilities
         self._encrypter: Encrypter | None = None
@@ -109,6 +113,7 @@ class SqlStore:
         self._run("writer", self._writes.run())
         self._run("remover", self._remover.run())
         self._run("archiver", self._archiver.run())
+        self._run("eraser", self._eraser.run())
         if self._indexer is not None:
             self._run("indexer", self._indexer.run())
         if self._cleaner is not None:

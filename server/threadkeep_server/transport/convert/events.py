@@ -17,7 +17,7 @@ from ..wire.prompt_text import measure
 from .sessions import role_of, time_of
 
 _NAMES = ("author", "author_role", "invocation_id", "compaction_source")
-_OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes", "token_counter")
+_OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes", "token_counter", "erased")
 
 
 def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: validation.Limits, make: DraftMaker) -> list[EventDraft]:

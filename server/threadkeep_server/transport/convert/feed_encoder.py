@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from functools import lru_cache
 
+from threadkeep.v1 import event_removal_pb2 as removal_pb
 from threadkeep.v1 import session_pb2
 from threadkeep.v1 import subscription_pb2 as pb
 
@@ -20,19 +21,23 @@ from ..resume_tokens import ResumeTokens
 from ..wire.codec import published
 from ..wire.wire_format import delimited, repeated, single
 from .compaction import compaction_to
+from .removals import removal_to
 from .sessions import ref_to, session_to, set_time
 
 _CACHED_SESSIONS = 16_384
 # WatchSessionResponse and WatchAllResponse: changes.
 _CHANGES = delimited(1)
 # Change.
-_SESSION, _BATCH, _COMPACTION, _SESSION_CHANGE, _RESUME_TOKEN = (delimited(field) for field in (1, 2, 3, 4, 6))
+_SESSION, _BATCH, _COMPACTION, _SESSION_CHANGE, _RESUME_TOKEN, _REMOVAL = (delimited(field) for field in (1, 2, 3, 4, 6, 10))
 # EventBatch and CompactionNotice.
 _EVENTS, _RECORD, _INSERTED = delimited(1), delimited(1), delimited(2)
+# RemovalNotice.
+_ADDED = delimited(7)
+_REMOVAL_CONTINUES = removal_pb.RemovalNotice(continues=True).SerializeToString()
 _BATCH_CONTINUES = pb.EventBatch(continues=True).SerializeToString()
 _NOTICE_CONTINUES = pb.CompactionNotice(continues=True).SerializeToString()
 
-_WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED)
+_WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED, ChangeKind.REMOVED)
 _SESSION_KINDS = {
     ChangeKind.CREATED: pb.SESSION_CHANGE_KIND_CREATED,
     ChangeKind.UPDATED: pb.SESSION_CHANGE_KIND_UPDATED,
@@ -47,15 +52,17 @@ class WatchEncoder:
         self._token = tokens.maker(digest)
 
     def change(self, change: Change, events: Sequence[FeedEvent], before: Position, skip_seq: int = 0) -> list[bytes]:
-        session, rest = _session(change.ref), _rest(change)
+        session = _session(change.ref)
         bodies = [published(event) for event in events]
-        kind = _kind(change, bodies)
+        kind, rest = _fields(change, bodies)
         messages: list[bytes] = []
-        if len(kind) > MOST_FRAME_BYTES:
+        if len(kind) + len(rest) > MOST_FRAME_BYTES:
             *parts, last = _parts(bodies)
             token = self._token(before, skip_seq)
-            messages = [self._message(session, _kind(change, part, continues=True), token, rest) for part in parts]
-            kind = _kind(change, last)
+            for part in parts:
+                kind, rest = _fields(change, part, continues=True)
+                messages.append(self._message(session, kind, token, rest))
+            kind, rest = _fields(change, last)
         messages.append(self._message(session, kind, self._token(change.position), rest))
         return messages
 
@@ -90,7 +97,7 @@ class FeedEncoder:
 
 def delivery_change(change: Change, events: Sequence[FeedEvent]) -> bytes:
     """Returns an encoded threadkeep.v1.Change for consumers: one message of any size, without a resume token."""
-    return _session(change.ref) + _kind(change, [published(event) for event in events]) + _rest(change)
+    return b"".join((_session(change.ref), *_fields(change, [published(event) for event in events])))
 
 
 @lru_cache(maxsize=_CACHED_SESSIONS)
@@ -113,6 +120,14 @@ def _parts(bodies: Sequence[bytes]) -> list[Sequence[bytes]]:
     return parts
 
 
+def _fields(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -> tuple[bytes, bytes]:
+    """Returns the fields before and after the resume token, in the order of their numbers."""
+    kind = _kind(change, bodies, continues=continues)
+    if change.kind is ChangeKind.REMOVED:
+        return b"", _rest(change) + kind
+    return kind, _rest(change)
+
+
 def _kind(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -> bytes:
     """Returns the encoded field of Change.kind."""
     if change.kind is ChangeKind.APPENDED:
@@ -121,6 +136,9 @@ def _kind(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -
         compaction = change.compaction
         record = b"" if compaction is None else single(_RECORD, compaction_to(compaction).SerializeToString())
         return single(_COMPACTION, record + repeated(_INSERTED, bodies) + (_NOTICE_CONTINUES if continues else b""))
+    if change.kind is ChangeKind.REMOVED:
+        notice = b"" if change.removal is None else removal_to(change.removal).SerializeToString()
+        return single(_REMOVAL, notice + repeated(_ADDED, bodies) + (_REMOVAL_CONTINUES if continues else b""))
     return single(_SESSION_CHANGE, _session_change(change).SerializeToString(deterministic=True))
 
 

@@ -11,12 +11,14 @@ from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller, SessionRef
 from ...service.events import Append, EventService
+from ...service.removals import RemovalService
 from ...service.sessions import SessionDraft
 from ...service.user_events import UserCursor, UserEventQuery, UserEventService
 from ...store.contract.events import Appended, Cursor, EventQuery
 from ...store.contract.history import AsOf
 from ..convert.context import spec_of
 from ..convert.events import DraftMaker, drafts_of, set_appended
+from ..convert.removals import erases, operation_of
 from ..convert.responses import (
     get_context_response,
     get_event_response,
@@ -26,28 +28,29 @@ from ..convert.responses import (
 from ..convert.sessions import expiry_of, filter_of, ref_of
 from ..page_tokens import PageTokens
 from .append_stream import AppendStreams
+from .event_removals import RemovalMethods
 
 _IF_EXISTS = frozenset(pb.IfExists.values())
 _SORT_ORDERS = frozenset(pb.SortOrder.values())
 _ReadRef = Callable[[session_pb2.SessionRef], SessionRef]
 
 
-class EventServicer:
+class EventServicer(RemovalMethods):
     def __init__(
         self,
         events: EventService,
+        removals: RemovalService,
         limits: validation.Limits,
         tokens: PageTokens,
         make_draft: DraftMaker,
         append_streams: AppendStreams,
         user_events: UserEventService,
     ) -> None:
+        super().__init__(removals, limits, make_draft)
         self._user_events = user_events
         self._events = events
         self._append_streams = append_streams
-        self._limits = limits
         self._tokens = tokens
-        self._make_draft = make_draft
 
     async def AppendEvents(self, request: pb.AppendEventsRequest, caller: Caller) -> pb.AppendEventsResponse:
         response = pb.AppendEventsResponse()
@@ -56,7 +59,12 @@ class EventServicer:
 
     def _append_of(self, request: pb.AppendEventsRequest, session: session_pb2.SessionRef, read: _ReadRef) -> Append:
         if request.if_exists not in _IF_EXISTS:
-            raise InvalidField("if_exists", "must be IF_EXISTS_REPLAY or IF_EXISTS_IGNORE")
+            raise InvalidField("if_exists", "must be IF_EXISTS_REPLAY, IF_EXISTS_IGNORE or IF_EXISTS_REPLACE")
+        replaces = request.if_exists == pb.IF_EXISTS_REPLACE
+        if request.replaced and not replaces:
+            raise InvalidField("replaced", "needs if_exists IF_EXISTS_REPLACE")
+        erase_replaced = erases("replaced", request.replaced)
+        operation = operation_of(request, request.operation_id)
         expected = request.WhichOneof("precondition")
         last_id = validation.identifier("expected_last_event_id", request.expected_last_event_id)
         return Append(
@@ -66,6 +74,9 @@ class EventServicer:
             expected_last_event_id=last_id if expected == "expected_last_event_id" else None,
             ignore_existing=request.if_exists == pb.IF_EXISTS_IGNORE,
             create=_create_of(request.create_if_missing) if request.HasField("create_if_missing") else None,
+            operation=operation,
+            replace_existing=replaces,
+            erase_replaced=erase_replaced,
         )
 
     def AppendStream(
@@ -74,6 +85,8 @@ class EventServicer:
         read = _LastRef().of
 
         def append(request: pb.AppendEventsRequest, session: session_pb2.SessionRef) -> Awaitable[Appended]:
+            if request.if_exists == pb.IF_EXISTS_REPLACE:
+                raise InvalidField("if_exists", "must not be IF_EXISTS_REPLACE in a stream; call AppendEvents")
             return self._events.append(caller, self._append_of(request, session, read))
 
         return self._append_streams.open(append).responses(requests)

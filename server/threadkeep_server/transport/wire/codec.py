@@ -36,6 +36,15 @@ class EventCodec:
         added.record_time.seconds, added.record_time.nanos = divmod(record_time, SECOND_NS)
         return draft.body + added.SerializeToString()
 
+    def tombstone(self, body: bytes) -> bytes:
+        event = event_pb2.SessionEvent.FromString(body)
+        left = event_pb2.SessionEvent(event_id=event.event_id, seq=event.seq, branch=event.branch, erased=True)
+        left.message.role = event.message.role
+        left.record_time.CopyFrom(event.record_time)
+        if event.HasField("event_time"):
+            left.event_time.CopyFrom(event.event_time)
+        return left.SerializeToString()
+
     def text(self, body: bytes) -> str:
         return message_text(event_pb2.SessionEvent.FromString(body).message)
 

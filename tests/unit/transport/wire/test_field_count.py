@@ -220,7 +220,11 @@ def test_a_large_request_is_rejected_before_it_is_decoded(raw: bytes, named: str
 
 
 def test_only_requests_with_messages_may_be_large() -> None:
-    assert {name for name, method in METHODS.items() if method.takes_messages} == {"AppendEvents", "AppendStream"}
+    assert {name for name, method in METHODS.items() if method.takes_messages} == {
+        "AppendEvents",
+        "AppendStream",
+        "ReplaceSuffix",
+    }
     raw = bytes(PLAIN_BYTES + 1)
     with pytest.raises(InvalidField) as refused:
         METHODS["ListEvents"].parse(raw)

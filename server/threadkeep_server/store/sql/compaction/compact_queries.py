@@ -12,22 +12,21 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from ....domain.errors import EventIdConflict
-from ....domain.model import POSITION_STEP, Compaction, EventDraft, SessionRef, Versions
+from ....domain.model import Compaction, EventDraft, SessionRef, Versions
 from ...contract.compaction import (
     Compacted,
     CompactionPage,
     CompactionRequest,
     check_versions,
     compaction_of,
-    parted,
-    spread,
 )
 from ..encryption.codec import StoredCodec
 from ..engine.base import Engine
-from ..history.changes import floor_of, record_window
+from ..history.changes import record_window
 from ..log import change_details
 from ..log.rows import compaction_row, counters_of, event_row, record_of, require
-from ..log.slices.archivings import archive, archive_later, mark_all
+from ..log.slices.archivings import archive_later, mark_all, mark_events
+from ..log.writing.window_places import WindowPlaces
 from ..schema.tables import COMPACTED, COUNTED, USED, changes, compactions, events, sessions
 from .selections import Selection, in_chunks, select_events
 
@@ -73,19 +72,19 @@ class _Application:
         self._session = session
         self._request = request
         self._last_seq = int(session.last_seq)
+        self._window = WindowPlaces(connection, session.id)
         self._places: list[int] = []
 
     def write(self, compaction: Compaction, selection: Selection) -> None:
         version = compaction.log_version
-        for chunk in in_chunks(selection.mark):
-            archive(self._connection, _e.id.in_(chunk), version)
+        mark_events(self._connection, selection.mark, version)
         inserted: list[int] = []
         for before, drafts in self._request.inserts.items():
             if drafts:
                 inserted += self._insert(drafts, None if before is None else selection.anchors[before].id)
         if selection.through is not None or selection.listing is not None:
             # After the insertions, which may move it.
-            through = 0 if selection.through is None else self._position(selection.through)
+            through = 0 if selection.through is None else self._window.position(selection.through)
             archive_later(self._connection, self._session.id, through, selection.listing, version)
         self._write_session(compaction)
         after = Versions(version, compaction.window_version, self._last_seq, compaction.after)
@@ -109,7 +108,7 @@ class _Application:
 
     def _insert(self, drafts: Sequence[EventDraft], anchor: int | None) -> Sequence[int]:
         """Returns the row ids of the inserted events."""
-        positions = self._positions(anchor, len(drafts))
+        positions = self._window.positions(anchor, len(drafts), self._last_seq)
         self._places += positions
         rows = []
         for draft, position in zip(drafts, positions, strict=True):
@@ -133,50 +132,6 @@ class _Application:
         values |= {f"window_{name}": getattr(compaction.after, name) for name in COUNTED}
         values |= {f"usage_{name}": getattr(self._session, f"usage_{name}") + getattr(spent, name) for name in USED}
         self._connection.execute(sessions.update().where(sessions.c.id == self._session.id).values(values))
-
-    # --- positions
-
-    def _positions(self, anchor: int | None, count: int) -> list[int]:
-        low, high = self._gap(anchor)
-        found = spread(low, high, count)
-        if found is None:
-            self._make_room(high)
-            found = spread(*self._gap(anchor), count)
-        assert found is not None  # noqa: S101 - nobody inserts a hundred thousand events between two others
-        return found
-
-    def _gap(self, anchor: int | None) -> tuple[int, int]:
-        """Returns the positions to insert between: after all events, or between the row `anchor` and the event before it.
-
-        The range never contains a multiple of POSITION_STEP: such a position means that its event was appended.
-        """
-        if anchor is None:
-            return self._last_seq * POSITION_STEP, (self._last_seq + 1) * POSITION_STEP
-        high = self._position(anchor)
-        floor = floor_of(high)
-        between = (_e.session == self._session.id, _e.position > floor, _e.position < high)
-        low = self._connection.execute(sa.select(sa.func.max(_e.position)).where(*between)).scalar()
-        return low or floor, high
-
-    def _position(self, key: int) -> int:
-        position: int = self._connection.execute(sa.select(_e.position).where(_e.id == key)).scalar_one()
-        return position
-
-    def _make_room(self, high: int) -> None:
-        """Spreads the events that compactions inserted between two appended ones, so that a wide gap is before `high`."""
-        floor = floor_of(high)
-        within = (_e.session == self._session.id, _e.position > floor, _e.position < floor + POSITION_STEP)
-        rows = self._connection.execute(sa.select(_e.id, _e.position).where(*within).order_by(_e.position)).all()
-        before = sum(row.position < high for row in rows)
-        offsets = parted(before, len(rows) - before, POSITION_STEP)
-        # Moves them out of the way first: no two events may have one position, not even for a moment.
-        self._connection.execute(events.update().where(*within).values(position=-_e.position))
-        moved = [{"row": row.id, "to": floor + offset} for row, offset in zip(rows, offsets, strict=True)]
-        if moved:
-            self._connection.execute(_MOVE, moved)
-
-
-_MOVE = events.update().where(_e.id == sa.bindparam("row")).values(position=sa.bindparam("to"))
 
 
 def get_compaction(connection: Connection, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:

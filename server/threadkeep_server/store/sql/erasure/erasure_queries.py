@@ -23,6 +23,7 @@ from ..memories import memory_queries
 from ..schema.erasures import COUNTS, erased_ids, erasures
 from ..schema.tables import (
     CREATED,
+    REMOVED,
     UPDATED,
     consumers,
     memories,
@@ -103,7 +104,7 @@ def erase_sessions(
     rows = connection.execute(sa.select(sessions).where(_s.id.in_([row.id for row in found]), *which)).all()
     deletions.remove(connection, rows, now, expired=False)
     parked = parked_changes.c
-    held = (parked.session.in_([row.id for row in rows]), parked.kind.in_((CREATED, UPDATED)))
+    held = (parked.session.in_([row.id for row in rows]), parked.kind.in_((CREATED, UPDATED, REMOVED)))
     connection.execute(parked_changes.delete().where(*held))
     lines = [id_line(SESSION, row.app, row.user_id, row.session_id) for row in rows]
     _record(connection, erasure.id, lines, sessions=len(rows), events=sum(row.last_seq for row in rows))

@@ -37,7 +37,7 @@ _Spans = tuple[list[list[int]], _Places]
 
 def added_events(scanner: Scanner, changes: Sequence[Change], *, with_text: bool) -> list[Sequence[FeedEvent]]:
     answers: list[Sequence[FeedEvent]] = [()] * len(changes)
-    for kind, spread in ((ChangeKind.APPENDED, _appended_spans), (ChangeKind.COMPACTED, _inserted_spans)):
+    for kind, spread in _SPREADS:
         wanted = {index: change for index, change in enumerate(changes) if change.kind is kind and change.first}
         if not wanted:
             continue
@@ -70,6 +70,13 @@ def _inserted_spans(wanted: Mapping[int, Change]) -> _Spans:
     """Spans by row ids."""
     spans = [[key, change.session, change.first, change.last] for key, change in enumerate(wanted.values())]
     return spans, {index: (key, 0, None) for key, index in enumerate(wanted)}
+
+
+_SPREADS = (
+    (ChangeKind.APPENDED, _appended_spans),
+    (ChangeKind.COMPACTED, _inserted_spans),
+    (ChangeKind.REMOVED, _inserted_spans),
+)
 
 
 def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_text: bool) -> list[list[FeedEvent]]:

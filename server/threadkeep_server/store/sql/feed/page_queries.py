@@ -81,6 +81,7 @@ def _changes_of(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[C
         if detail is not None:
             read = change_details.read(detail)
             change.after, change.labels_before, change.expired = read.after, read.labels_before, read.expired
+            change.removal = read.removal
             if kind is ChangeKind.DELETED and read.after is not None:
                 change.labels = read.after.labels
             if read.compaction is not None:

@@ -23,6 +23,7 @@ from .append_group import Group, Head, Keys, Known, Outcome, unmet
 from .append_statements import AppendStatements
 from .rows import named
 from .session_writes import SessionWrites
+from .writing.operations import Operations
 
 
 class AppendQueries:
@@ -36,19 +37,27 @@ class AppendQueries:
     def __call__(self, connection: Connection, requests: Sequence[AppendRequest], known: Keys) -> tuple[list[Outcome], Group]:
         """Returns the outcomes, and the group as it was written. A known row may have been deleted."""
         group = Group(known)
-        last_event_id = partial(_last_event_id, connection)
+        last_id = partial(last_event_id, connection)
         keys = self._resolve(connection, requests, group)
         self._load_known(connection, requests, keys, group)
+        operations = Operations(connection)
         outcomes: list[Outcome] = []
         for request, key in zip(requests, keys, strict=True):
-            if not isinstance(key, ThreadkeepError):
-                outcomes.append(group.decide(self._codec, request, key, last_event_id))
-            else:
+            if isinstance(key, ThreadkeepError):
                 outcomes.append(key)
+            elif request.operation is None:
+                outcomes.append(group.decide(self._codec, request, key, last_id))
+            else:
+                outcome = operations.known(key, request.operation, request.now)
+                if outcome is None:
+                    outcome = group.decide(self._codec, request, key, last_id)
+                    operations.decided(key, request.operation, request.now, outcome)
+                outcomes.append(outcome)
         if group.events:
             heads = [head.row() for head in group.touched.values()]
             usages = [head.usage_row() for head in group.touched.values() if head.usage is not NO_USAGE]
             self._statements.write(connection, group.events, heads, usages, group.changes)
+        operations.write()
         return outcomes, group
 
     # --- sessions
@@ -67,7 +76,7 @@ class AppendQueries:
         if len(found) > 1:
             return AmbiguousSession(request.ref.session_id)
         if not found and request.create is not None:
-            if (mismatch := unmet(request, _NOTHING, partial(_last_event_id, connection))) is not None:
+            if (mismatch := unmet(request, _NOTHING, partial(last_event_id, connection))) is not None:
                 return mismatch
             created = (request.tenant, request.create.ref)
             found = [self._writes.insert(connection, {created: request.create})[created]]
@@ -125,7 +134,8 @@ def _head(row: Row[Any]) -> Head:
     )
 
 
-def _last_event_id(connection: Connection, head: Head) -> str:
+def last_event_id(connection: Connection, head: Head) -> str:
+    """Returns the id of the last event of the log; empty without one."""
     if not head.last_seq:
         return ""
     # The last event by seq has its own position, unless a compaction inserted it elsewhere.

@@ -5,23 +5,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ....domain.model import Counters, Session, SessionRef, Usage, Versions
+from ....domain.removals import Removal, RemovalKind
 from ...contract.feed import change_snapshot
 from ..schema.tables import COUNTED, USED
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """The detail of a change. `compaction` is the row of its record, `inserted` the number of events it inserted."""
+    """The detail of a change. `compaction` is the row of its record, `inserted` the number of events that it inserted."""
 
     after: Session | None = None
     labels_before: Mapping[str, str] | None = None
     expired: bool = False
     compaction: int | None = None
     inserted: int = 0
+    removal: Removal | None = None
 
 
 def state_columns(versions: Versions) -> dict[str, int]:
@@ -56,6 +58,10 @@ def compacted(compaction: int, inserted: int) -> bytes:
     return _dump({"compaction": compaction, "inserted": inserted})
 
 
+def removed(removal: Removal) -> bytes:
+    return _dump({"removal": asdict(removal), "inserted": removal.inserted})
+
+
 def read(detail: bytes | None) -> Detail:
     """Appends have no detail, and neither have changes of the first schemas."""
     if detail is None:
@@ -68,7 +74,13 @@ def read(detail: bytes | None) -> Detail:
         expired=data.get("expired", False),
         compaction=data.get("compaction"),
         inserted=data.get("inserted", 0),
+        removal=_removal(data["removal"]) if "removal" in data else None,
     )
+
+
+def _removal(data: Mapping[str, Any]) -> Removal:
+    lists = {"kind": RemovalKind(data["kind"]), "event_ids": tuple(data["event_ids"]), "seqs": tuple(data["seqs"])}
+    return Removal(**{**data, **lists})
 
 
 # Stored as they are; the other fields of a session have their own encoding.

@@ -18,7 +18,20 @@ from ...contract.compaction import PolicyScope
 from ..engine.base import Dialect, Engine
 from ..engine.statements import Record, Statements
 from ..schema.history import window_changes
-from ..schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, policies, session_labels, sessions
+from ..schema.removals import erased_events, log_erasures, operations, superseded_events
+from ..schema.tables import (
+    CREATED,
+    DELETED,
+    REMOVED,
+    UPDATED,
+    changes,
+    compactions,
+    events,
+    leases,
+    policies,
+    session_labels,
+    sessions,
+)
 from . import change_details
 from .append_statements import insert_of
 from .rows import require_prepared, session_of
@@ -85,7 +98,8 @@ class SessionDeletions:
         # Before the sessions: row-level security hides changes of sessions that do not exist.
         self._write(connection, _forget_details, [{"keys": self._engine.sql.listed(keys)}])
         self._remove_events(connection, rows)
-        for table in (archivings, session_labels, compactions, window_changes, leases):
+        of_session = (archivings, session_labels, compactions, window_changes, leases)
+        for table in (*of_session, operations, superseded_events, erased_events, log_erasures):
             self._delete(connection, keys, table.c.session)
         self._delete(connection, keys, sessions.c.id)
         named = [{f"of_{name}": value for name, value in _name(row).items()} for row in rows]
@@ -155,7 +169,7 @@ def _forget_policy(_: Dialect) -> ClauseElement:
 
 def _forget_details(sql: Dialect) -> ClauseElement:
     """They are not read any more, and their session data must not remain."""
-    stale = (sql.in_list(changes.c.session, "keys"), sa.text(f"kind IN ({CREATED}, {UPDATED})"))
+    stale = (sql.in_list(changes.c.session, "keys"), sa.text(f"kind IN ({CREATED}, {UPDATED}, {REMOVED})"))
     return changes.update().where(*stale).values(detail=sa.null())
 
 

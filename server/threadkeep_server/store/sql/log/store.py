@@ -76,7 +76,7 @@ class GroupedWrites:
         if self._function is None:
             return None
         appends = [request for request in requests if isinstance(request, AppendRequest)]
-        if len(appends) < len(requests):
+        if len(appends) < len(requests) or any(request.operation is not None for request in appends):
             return None
         return await self._function.append(appends, self._group.keys, wait_ms)
 

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Table
 from .encryption import tenant_keys
 from .erasures import erased_ids, erasures
 from .history import window_changes
+from .removals import erased_events, log_erasures, operations, superseded_events
 from .tables import (
     changes,
     compactions,
@@ -59,7 +60,8 @@ def conditions() -> dict[Table, str]:
     """Returns the condition of the rows that a transaction may see and write, by table."""
     own = dict.fromkeys((sessions, consumers, policies, memories, memory_tombstones, erasures, tenant_keys), _OWN)
     logs = (session_labels, events, compactions, window_changes)
-    of_session = {table: _of(sessions, f"{table.name}.session") for table in logs}
+    parts = (*logs, operations, superseded_events, erased_events, log_erasures)
+    of_session = {table: _of(sessions, f"{table.name}.session") for table in parts}
     members = (consumer_members, consumer_partitions, parked_changes)
     of_consumer = {table: _of(consumers, f"{table.name}.consumer") for table in members}
     # A change names the tenant only if its session is deleted.

@@ -30,9 +30,9 @@ from ....domain.model import POSITION_STEP
 from .minutes import minute_of
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 12
-# 12: older code does not record when events were added and archived.
-OLDEST_CODE_THAT_CAN_RUN = 12
+SCHEMA_VERSION = 13
+# 13: older code does not know the changes of removals.
+OLDEST_CODE_THAT_CAN_RUN = 13
 
 # The names of the fields of Counters and Usage, in columns.
 COUNTED = ("events", "turns", "bytes", "tokens")
@@ -43,8 +43,7 @@ metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 meta = Table("threadkeep_meta", metadata, Column("key", String(64), primary_key=True), Column("value", Text, nullable=False))
-# The key of the incarnations (see incarnations).
-INCARNATIONS = "incarnations"
+INCARNATIONS = "incarnations"  # their key
 
 EXPIRING = "expire_time IS NOT NULL"
 
@@ -134,15 +133,17 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
-APPENDED, DELETED, COMPACTED, CREATED, UPDATED = map(int, ChangeKind)
-ADDING = (APPENDED, COMPACTED)
-REMOVED = f"kind = {DELETED}"
+_KINDS = "APPENDED DELETED COMPACTED CREATED UPDATED REMOVED"
+APPENDED, DELETED, COMPACTED, CREATED, UPDATED, REMOVED = (int(ChangeKind[name]) for name in _KINDS.split())
+INSERTING = (COMPACTED, REMOVED)  # their events are found by row ids
+ADDING = (APPENDED, *INSERTING)
+_IS_DELETED = f"kind = {DELETED}"
 
 
 def _change_columns() -> list[Column[Any]]:
-    """Returns the columns of a change. `first` and `last` are the seqs of appended events, or the row ids (events.id) of events
-    that a compaction inserted or that were deleted; 0 if there are none. Versions and counters are the session's after the
-    change. `detail` is JSON: see change_details. The session's name is set for DELETED only; no other row has it then."""
+    """Returns the columns of a change. `first` and `last` are the seqs of appended events, or the row ids (events.id) of others
+    that were inserted or deleted; 0 if there are none. Versions and counters are the session's after the change. `detail` is
+    JSON: see change_details. The session's name is set for DELETED only; no other row has it then."""
     numbers = ("size", "log_version", "window_version", "last_seq", *(f"window_{what}" for what in COUNTED))
     return [
         Column("kind", SmallInteger, nullable=False),
@@ -166,7 +167,7 @@ changes = Table(
     Index("changes_order", "xid", "id"),
     Index("changes_session", "session", "xid", "id"),
     # Names of deleted sessions.
-    Index("changes_deleted", "tenant", "session_id", sqlite_where=text(REMOVED), postgresql_where=text(REMOVED)),
+    Index("changes_deleted", "tenant", "session_id", sqlite_where=text(_IS_DELETED), postgresql_where=text(_IS_DELETED)),
     sqlite_autoincrement=True,
 )
 
@@ -238,7 +239,6 @@ parked_changes = Table(
     sqlite_autoincrement=True,
 )
 
-# The record of every compaction.
 compactions = Table(
     "compactions",
     metadata,

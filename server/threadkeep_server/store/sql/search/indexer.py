@@ -30,9 +30,9 @@ from ..log.slices.removals import has_event
 from ..schema.tables import (
     ADDING,
     APPENDED,
-    COMPACTED,
     DELETED,
     INSERTED,
+    INSERTING,
     changes,
     event_text,
     event_words,
@@ -255,8 +255,7 @@ def added_by(kind: int) -> ColumnElement[bool]:
     first, last = changes.c.first, changes.c.last
     within = {
         APPENDED: sa.and_(events.c.position.between(first * POSITION_STEP, last * POSITION_STEP), sa.text(f"NOT ({INSERTED})")),
-        COMPACTED: events.c.id.between(first, last),
-    }
+    } | dict.fromkeys(INSERTING, events.c.id.between(first, last))
     return sa.and_(changes.c.kind == kind, changes.c.session == events.c.session, within[kind])
 
 

@@ -17,7 +17,7 @@ export const file_threadkeep_v1_erasure: GenFile = /*@__PURE__*/
   fileDesc("Cht0aHJlYWRrZWVwL3YxL2VyYXN1cmUucHJvdG8SDXRocmVhZGtlZXAudjEi0gIKDkVyYXN1cmVSZWNlaXB0EhIKCnJlcXVlc3RfaWQYASABKAkSLgoKc3RhcnRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGRlbGV0ZWRfc2Vzc2lvbnMYBCABKAMSFgoOZGVsZXRlZF9ldmVudHMYBSABKAMSGAoQZGVsZXRlZF9tZW1vcmllcxgGIAEoAxIaChJkZWxldGVkX2VtYmVkZGluZ3MYByABKAMSGQoRZGVsZXRlZF9jb25zdW1lcnMYCCABKAMSEgoKaWRzX2RpZ2VzdBgJIAEoCRIRCglzdGF0ZW1lbnQYCiABKAkSEQoJc2lnbmF0dXJlGAsgASgMEg4KBmtleV9pZBgMIAEoCUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
- * What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request. Bytes leave the files of the database shortly
+ * What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request; or what a removal of events erased. Bytes leave the files of the database shortly
  * after: see docs/security.md.
  *
  * @generated from message threadkeep.v1.ErasureReceipt
@@ -27,6 +27,7 @@ export type ErasureReceipt = Message<"threadkeep.v1.ErasureReceipt"> & {
    * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
    * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
    * added since. Empty: a repeated request continues until it ends, and then is a new one.
+   * For a removal of events: its operation id.
    *
    * @generated from field: string request_id = 1;
    */
@@ -83,7 +84,8 @@ export type ErasureReceipt = Message<"threadkeep.v1.ErasureReceipt"> & {
 
   /**
    * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-   * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+   * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+   * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
    *
    * @generated from field: string ids_digest = 9;
    */

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/event.proto.
  */
 export const file_threadkeep_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Chl0aHJlYWRrZWVwL3YxL2V2ZW50LnByb3RvEg10aHJlYWRrZWVwLnYxIjAKDU5hdGl2ZUNvbnRlbnQSDgoGZm9ybWF0GAEgASgJEg8KB2NvbnRlbnQYAiABKAwi+QMKDFNlc3Npb25FdmVudBIQCghldmVudF9pZBgBIAEoCRILCgNzZXEYAiABKAMSKwoHbWVzc2FnZRgDIAEoCzIaLnRocmVhZGtlZXAudjEuQ2hhdE1lc3NhZ2USDgoGYXV0aG9yGAQgASgJEhMKC2F1dGhvcl9yb2xlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRIuCgpldmVudF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWNvcmRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNaW52b2NhdGlvbl9pZBgJIAEoCRIsCgZuYXRpdmUYCiABKAsyHC50aHJlYWRrZWVwLnYxLk5hdGl2ZUNvbnRlbnQSKAoFdXNhZ2UYCyABKAsyGS50aHJlYWRrZWVwLnYxLlRva2VuVXNhZ2USFQoNbWV0YWRhdGFfanNvbhgMIAEoCRIRCglzeW50aGV0aWMYDSABKAgSGQoRY29tcGFjdGlvbl9zb3VyY2UYDiABKAkSEAoIYXJjaGl2ZWQYDyABKAgSFgoOdG9rZW5fZXN0aW1hdGUYECABKAMSEgoKc2l6ZV9ieXRlcxgRIAEoAxIVCg10b2tlbl9jb3VudGVyGBIgASgJQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_message, file_threadkeep_v1_session]);
+  fileDesc("Chl0aHJlYWRrZWVwL3YxL2V2ZW50LnByb3RvEg10aHJlYWRrZWVwLnYxIjAKDU5hdGl2ZUNvbnRlbnQSDgoGZm9ybWF0GAEgASgJEg8KB2NvbnRlbnQYAiABKAwiiQQKDFNlc3Npb25FdmVudBIQCghldmVudF9pZBgBIAEoCRILCgNzZXEYAiABKAMSKwoHbWVzc2FnZRgDIAEoCzIaLnRocmVhZGtlZXAudjEuQ2hhdE1lc3NhZ2USDgoGYXV0aG9yGAQgASgJEhMKC2F1dGhvcl9yb2xlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRIuCgpldmVudF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWNvcmRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNaW52b2NhdGlvbl9pZBgJIAEoCRIsCgZuYXRpdmUYCiABKAsyHC50aHJlYWRrZWVwLnYxLk5hdGl2ZUNvbnRlbnQSKAoFdXNhZ2UYCyABKAsyGS50aHJlYWRrZWVwLnYxLlRva2VuVXNhZ2USFQoNbWV0YWRhdGFfanNvbhgMIAEoCRIRCglzeW50aGV0aWMYDSABKAgSGQoRY29tcGFjdGlvbl9zb3VyY2UYDiABKAkSEAoIYXJjaGl2ZWQYDyABKAgSFgoOdG9rZW5fZXN0aW1hdGUYECABKAMSEgoKc2l6ZV9ieXRlcxgRIAEoAxIVCg10b2tlbl9jb3VudGVyGBIgASgJEg4KBmVyYXNlZBgTIAEoCEJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_threadkeep_v1_message, file_threadkeep_v1_session]);
 
 /**
  * The original form of a message in its framework, byte for byte. Readers that use the same framework read it without
@@ -159,8 +159,8 @@ export type SessionEvent = Message<"threadkeep.v1.SessionEvent"> & {
   compactionSource: string;
 
   /**
-   * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
-   * searchable.
+   * OUTPUT_ONLY. True if a compaction or a removal took the event out of the active window. Unless it is erased, it
+   * remains readable and searchable.
    *
    * @generated from field: bool archived = 15;
    */
@@ -188,6 +188,14 @@ export type SessionEvent = Message<"threadkeep.v1.SessionEvent"> & {
    * @generated from field: string token_counter = 18;
    */
   tokenCounter: string;
+
+  /**
+   * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
+   * also true. Lists contain it unless their filter has exclude_archived.
+   *
+   * @generated from field: bool erased = 19;
+   */
+  erased: boolean;
 };
 
 /**

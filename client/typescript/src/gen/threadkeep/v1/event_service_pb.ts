@@ -9,8 +9,12 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_threadkeep_v1_access } from "./access_pb.js";
 import type { ContextSpec } from "./context_pb.js";
 import { file_threadkeep_v1_context } from "./context_pb.js";
+import type { ErasureReceipt } from "./erasure_pb.js";
+import { file_threadkeep_v1_erasure } from "./erasure_pb.js";
 import type { SessionEvent } from "./event_pb.js";
 import { file_threadkeep_v1_event } from "./event_pb.js";
+import type { ClearEventsRequestSchema, ClearEventsResponseSchema, EraseEventsRequestSchema, EraseEventsResponseSchema, PopEventsRequestSchema, PopEventsResponseSchema, RemovalMode } from "./event_removal_pb.js";
+import { file_threadkeep_v1_event_removal } from "./event_removal_pb.js";
 import type { EventFilter } from "./filter_pb.js";
 import { file_threadkeep_v1_filter } from "./filter_pb.js";
 import type { SessionRef, WindowCounters } from "./session_pb.js";
@@ -23,7 +27,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/event_service.proto.
  */
 export const file_threadkeep_v1_event_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEiugEKD0NyZWF0ZUlmTWlzc2luZxIlCgZleHBpcnkYASABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIVCg1tZXRhZGF0YV9qc29uGAIgASgJEjoKBmxhYmVscxgDIAMoCzIqLnRocmVhZGtlZXAudjEuQ3JlYXRlSWZNaXNzaW5nLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEipwIKE0FwcGVuZEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIrCgZldmVudHMYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIeChRleHBlY3RlZF9sb2dfdmVyc2lvbhgDIAEoA0gAEiAKFmV4cGVjdGVkX2xhc3RfZXZlbnRfaWQYBCABKAlIABIqCglpZl9leGlzdHMYBSABKA4yFy50aHJlYWRrZWVwLnYxLklmRXhpc3RzEjkKEWNyZWF0ZV9pZl9taXNzaW5nGAYgASgLMh4udGhyZWFka2VlcC52MS5DcmVhdGVJZk1pc3NpbmdCDgoMcHJlY29uZGl0aW9uIkAKDUFwcGVuZGVkRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSCwoDc2VxGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIrMBChRBcHBlbmRFdmVudHNSZXNwb25zZRIsCgZldmVudHMYASADKAsyHC50aHJlYWRrZWVwLnYxLkFwcGVuZGVkRXZlbnQSEwoLbG9nX3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSFwoPc2Vzc2lvbl9jcmVhdGVkGAQgASgIEi0KBndpbmRvdxgFIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMiSQoTQXBwZW5kU3RyZWFtUmVxdWVzdBIyCgZhcHBlbmQYASABKAsyIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QiqQEKC0FwcGVuZEVycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSOgoIbWV0YWRhdGEYBCADKAsyKC50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9yLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBChJBcHBlbmRTdHJlYW1SZXN1bHQSDQoFaW5kZXgYASABKAMSNwoIYXBwZW5kZWQYAiABKAsyIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlSAASKwoFZXJyb3IYAyABKAsyGi50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9ySABCCQoHb3V0Y29tZSJKChRBcHBlbmRTdHJlYW1SZXNwb25zZRIyCgdyZXN1bHRzGAEgAygLMiEudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXN1bHQiTwoPR2V0RXZlbnRSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoIZXZlbnRfaWQYAiABKAkiPgoQR2V0RXZlbnRSZXNwb25zZRIqCgVldmVudBgBIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IvYBChFMaXN0RXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBmZpbHRlchgCIAEoCzIaLnRocmVhZGtlZXAudjEuRXZlbnRGaWx0ZXISJwoFb3JkZXIYAyABKA4yGC50aHJlYWRrZWVwLnYxLlNvcnRPcmRlchIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIoEBChJMaXN0RXZlbnRzUmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhMKC2xvZ192ZXJzaW9uGAMgASgDEhAKCGxhc3Rfc2VxGAQgASgDIpUBChVMaXN0VXNlckV2ZW50c1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCgNhcHAYAiABKAlIAIgBARIqCgZmaWx0ZXIYAyABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJQgYKBF9hcHAiYwoJVXNlckV2ZW50EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSKgoFZXZlbnQYAiABKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudCJbChZMaXN0VXNlckV2ZW50c1Jlc3BvbnNlEigKBmV2ZW50cxgBIAMoCzIYLnRocmVhZGtlZXAudjEuVXNlckV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKkAQoRR2V0Q29udGV4dFJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIoCgRzcGVjGAIgASgLMhoudGhyZWFka2VlcC52MS5Db250ZXh0U3BlYxITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIugCChJHZXRDb250ZXh0UmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJdHJ1bmNhdGVkGAIgASgIEhEKCWZpcnN0X3NlcRgDIAEoAxIQCghsYXN0X3NlcRgEIAEoAxITCgtvdmVyX2J1ZGdldBgFIAEoCBIuCgdjb250ZXh0GAYgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxItCgZ3aW5kb3cYByABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEhMKC2xvZ192ZXJzaW9uGAggASgDEhYKDndpbmRvd192ZXJzaW9uGAkgASgDEhgKEHNlc3Npb25fbGFzdF9zZXEYCiABKAMSHwoXY29tcGFjdGFibGVfdGhyb3VnaF9zZXEYCyABKAMSEQoJbWF4X2J5dGVzGA4gASgDKlEKCElmRXhpc3RzEhkKFUlGX0VYSVNUU19VTlNQRUNJRklFRBAAEhQKEElGX0VYSVNUU19SRVBMQVkQARIUChBJRl9FWElTVFNfSUdOT1JFEAIqXAoJU29ydE9yZGVyEhoKFlNPUlRfT1JERVJfVU5TUEVDSUZJRUQQABIYChRTT1JUX09SREVSX0FTQ0VORElORxABEhkKFVNPUlRfT1JERVJfREVTQ0VORElORxACMswECgxFdmVudFNlcnZpY2USYAoMQXBwZW5kRXZlbnRzEiIudGhyZWFka2VlcC52MS5BcHBlbmRFdmVudHNSZXF1ZXN0GiMudGhyZWFka2VlcC52MS5BcHBlbmRFdmVudHNSZXNwb25zZSIHkAICiLYYAxJkCgxBcHBlbmRTdHJlYW0SIi50aHJlYWRrZWVwLnYxLkFwcGVuZFN0cmVhbVJlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkFwcGVuZFN0cmVhbVJlc3BvbnNlIgeQAgCIthgDKAEwARJUCghHZXRFdmVudBIeLnRocmVhZGtlZXAudjEuR2V0RXZlbnRSZXF1ZXN0Gh8udGhyZWFka2VlcC52MS5HZXRFdmVudFJlc3BvbnNlIgeQAgGIthgCEloKCkxpc3RFdmVudHMSIC50aHJlYWRrZWVwLnYxLkxpc3RFdmVudHNSZXF1ZXN0GiEudGhyZWFka2VlcC52MS5MaXN0RXZlbnRzUmVzcG9uc2UiB5ACAYi2GAISZgoOTGlzdFVzZXJFdmVudHMSJC50aHJlYWRrZWVwLnYxLkxpc3RVc2VyRXZlbnRzUmVxdWVzdBolLnRocmVhZGtlZXAudjEuTGlzdFVzZXJFdmVudHNSZXNwb25zZSIHkAIBiLYYAhJaCgpHZXRDb250ZXh0EiAudGhyZWFka2VlcC52MS5HZXRDb250ZXh0UmVxdWVzdBohLnRocmVhZGtlZXAudjEuR2V0Q29udGV4dFJlc3BvbnNlIgeQAgGIthgCQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_threadkeep_v1_access, file_threadkeep_v1_context, file_threadkeep_v1_event, file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_session_service]);
+  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEiugEKD0NyZWF0ZUlmTWlzc2luZxIlCgZleHBpcnkYASABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIVCg1tZXRhZGF0YV9qc29uGAIgASgJEjoKBmxhYmVscxgDIAMoCzIqLnRocmVhZGtlZXAudjEuQ3JlYXRlSWZNaXNzaW5nLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi6wIKE0FwcGVuZEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIrCgZldmVudHMYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIeChRleHBlY3RlZF9sb2dfdmVyc2lvbhgDIAEoA0gAEiAKFmV4cGVjdGVkX2xhc3RfZXZlbnRfaWQYBCABKAlIABIqCglpZl9leGlzdHMYBSABKA4yFy50aHJlYWRrZWVwLnYxLklmRXhpc3RzEjkKEWNyZWF0ZV9pZl9taXNzaW5nGAYgASgLMh4udGhyZWFka2VlcC52MS5DcmVhdGVJZk1pc3NpbmcSFAoMb3BlcmF0aW9uX2lkGAggASgJEiwKCHJlcGxhY2VkGAkgASgOMhoudGhyZWFka2VlcC52MS5SZW1vdmFsTW9kZUIOCgxwcmVjb25kaXRpb24iQAoNQXBwZW5kZWRFdmVudBIQCghldmVudF9pZBgBIAEoCRILCgNzZXEYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgiswEKFEFwcGVuZEV2ZW50c1Jlc3BvbnNlEiwKBmV2ZW50cxgBIAMoCzIcLnRocmVhZGtlZXAudjEuQXBwZW5kZWRFdmVudBITCgtsb2dfdmVyc2lvbhgCIAEoAxIQCghsYXN0X3NlcRgDIAEoAxIXCg9zZXNzaW9uX2NyZWF0ZWQYBCABKAgSLQoGd2luZG93GAUgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycyLrAQoUUmVwbGFjZVN1ZmZpeFJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIaChJleHBlY3RlZF9ldmVudF9pZHMYAiADKAkSKwoGZXZlbnRzGAMgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEwoGYnJhbmNoGAQgASgJSACIAQESKAoEbW9kZRgFIAEoDjIaLnRocmVhZGtlZXAudjEuUmVtb3ZhbE1vZGUSFAoMb3BlcmF0aW9uX2lkGAYgASgJQgkKB19icmFuY2gihgIKFVJlcGxhY2VTdWZmaXhSZXNwb25zZRIsCgZldmVudHMYASADKAsyHC50aHJlYWRrZWVwLnYxLkFwcGVuZGVkRXZlbnQSDwoHcmVtb3ZlZBgCIAEoAxITCgtsb2dfdmVyc2lvbhgDIAEoAxIWCg53aW5kb3dfdmVyc2lvbhgEIAEoAxIQCghsYXN0X3NlcRgFIAEoAxItCgZ3aW5kb3cYBiABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEhAKCHJlcGxheWVkGAcgASgIEi4KB3JlY2VpcHQYCCABKAsyHS50aHJlYWRrZWVwLnYxLkVyYXN1cmVSZWNlaXB0IkkKE0FwcGVuZFN0cmVhbVJlcXVlc3QSMgoGYXBwZW5kGAEgASgLMiIudGhyZWFka2VlcC52MS5BcHBlbmRFdmVudHNSZXF1ZXN0IqkBCgtBcHBlbmRFcnJvchIMCgRjb2RlGAEgASgFEg8KB21lc3NhZ2UYAiABKAkSDgoGcmVhc29uGAMgASgJEjoKCG1ldGFkYXRhGAQgAygLMigudGhyZWFka2VlcC52MS5BcHBlbmRFcnJvci5NZXRhZGF0YUVudHJ5Gi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKUAQoSQXBwZW5kU3RyZWFtUmVzdWx0Eg0KBWluZGV4GAEgASgDEjcKCGFwcGVuZGVkGAIgASgLMiMudGhyZWFka2VlcC52MS5BcHBlbmRFdmVudHNSZXNwb25zZUgAEisKBWVycm9yGAMgASgLMhoudGhyZWFka2VlcC52MS5BcHBlbmRFcnJvckgAQgkKB291dGNvbWUiSgoUQXBwZW5kU3RyZWFtUmVzcG9uc2USMgoHcmVzdWx0cxgBIAMoCzIhLnRocmVhZGtlZXAudjEuQXBwZW5kU3RyZWFtUmVzdWx0Ik8KD0dldEV2ZW50UmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEhAKCGV2ZW50X2lkGAIgASgJIj4KEEdldEV2ZW50UmVzcG9uc2USKgoFZXZlbnQYASABKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudCL2AQoRTGlzdEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIqCgZmaWx0ZXIYAiABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEicKBW9yZGVyGAMgASgOMhgudGhyZWFka2VlcC52MS5Tb3J0T3JkZXISEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkSEwoJYXNfb2Zfc2VxGAogASgDSAASGwoRYXNfb2ZfbG9nX3ZlcnNpb24YCyABKANIAEIHCgVhc19vZiKBAQoSTGlzdEV2ZW50c1Jlc3BvbnNlEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRITCgtsb2dfdmVyc2lvbhgDIAEoAxIQCghsYXN0X3NlcRgEIAEoAyKVAQoVTGlzdFVzZXJFdmVudHNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSEAoDYXBwGAIgASgJSACIAQESKgoGZmlsdGVyGAMgASgLMhoudGhyZWFka2VlcC52MS5FdmVudEZpbHRlchIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCUIGCgRfYXBwImMKCVVzZXJFdmVudBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBWV2ZW50GAIgASgLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQiWwoWTGlzdFVzZXJFdmVudHNSZXNwb25zZRIoCgZldmVudHMYASADKAsyGC50aHJlYWRrZWVwLnYxLlVzZXJFdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkipAEKEUdldENvbnRleHRSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSKAoEc3BlYxgCIAEoCzIaLnRocmVhZGtlZXAudjEuQ29udGV4dFNwZWMSEwoJYXNfb2Zfc2VxGAogASgDSAASGwoRYXNfb2ZfbG9nX3ZlcnNpb24YCyABKANIAEIHCgVhc19vZiLoAgoSR2V0Q29udGV4dFJlc3BvbnNlEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhEKCXRydW5jYXRlZBgCIAEoCBIRCglmaXJzdF9zZXEYAyABKAMSEAoIbGFzdF9zZXEYBCABKAMSEwoLb3Zlcl9idWRnZXQYBSABKAgSLgoHY29udGV4dBgGIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSLQoGd2luZG93GAcgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxITCgtsb2dfdmVyc2lvbhgIIAEoAxIWCg53aW5kb3dfdmVyc2lvbhgJIAEoAxIYChBzZXNzaW9uX2xhc3Rfc2VxGAogASgDEh8KF2NvbXBhY3RhYmxlX3Rocm91Z2hfc2VxGAsgASgDEhEKCW1heF9ieXRlcxgOIAEoAypoCghJZkV4aXN0cxIZChVJRl9FWElTVFNfVU5TUEVDSUZJRUQQABIUChBJRl9FWElTVFNfUkVQTEFZEAESFAoQSUZfRVhJU1RTX0lHTk9SRRACEhUKEUlGX0VYSVNUU19SRVBMQUNFEAMqXAoJU29ydE9yZGVyEhoKFlNPUlRfT1JERVJfVU5TUEVDSUZJRUQQABIYChRTT1JUX09SREVSX0FTQ0VORElORxABEhkKFVNPUlRfT1JERVJfREVTQ0VORElORxACMsgHCgxFdmVudFNlcnZpY2USYAoMQXBwZW5kRXZlbnRzEiIudGhyZWFka2VlcC52MS5BcHBlbmRFdmVudHNSZXF1ZXN0GiMudGhyZWFka2VlcC52MS5BcHBlbmRFdmVudHNSZXNwb25zZSIHkAICiLYYAxJkCgxBcHBlbmRTdHJlYW0SIi50aHJlYWRrZWVwLnYxLkFwcGVuZFN0cmVhbVJlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkFwcGVuZFN0cmVhbVJlc3BvbnNlIgeQAgCIthgDKAEwARJUCghHZXRFdmVudBIeLnRocmVhZGtlZXAudjEuR2V0RXZlbnRSZXF1ZXN0Gh8udGhyZWFka2VlcC52MS5HZXRFdmVudFJlc3BvbnNlIgeQAgGIthgCEloKCkxpc3RFdmVudHMSIC50aHJlYWRrZWVwLnYxLkxpc3RFdmVudHNSZXF1ZXN0GiEudGhyZWFka2VlcC52MS5MaXN0RXZlbnRzUmVzcG9uc2UiB5ACAYi2GAISZgoOTGlzdFVzZXJFdmVudHMSJC50aHJlYWRrZWVwLnYxLkxpc3RVc2VyRXZlbnRzUmVxdWVzdBolLnRocmVhZGtlZXAudjEuTGlzdFVzZXJFdmVudHNSZXNwb25zZSIHkAIBiLYYAhJaCgpHZXRDb250ZXh0EiAudGhyZWFka2VlcC52MS5HZXRDb250ZXh0UmVxdWVzdBohLnRocmVhZGtlZXAudjEuR2V0Q29udGV4dFJlc3BvbnNlIgeQAgGIthgCElcKCVBvcEV2ZW50cxIfLnRocmVhZGtlZXAudjEuUG9wRXZlbnRzUmVxdWVzdBogLnRocmVhZGtlZXAudjEuUG9wRXZlbnRzUmVzcG9uc2UiB5ACAoi2GAMSXQoLQ2xlYXJFdmVudHMSIS50aHJlYWRrZWVwLnYxLkNsZWFyRXZlbnRzUmVxdWVzdBoiLnRocmVhZGtlZXAudjEuQ2xlYXJFdmVudHNSZXNwb25zZSIHkAICiLYYAxJdCgtFcmFzZUV2ZW50cxIhLnRocmVhZGtlZXAudjEuRXJhc2VFdmVudHNSZXF1ZXN0GiIudGhyZWFka2VlcC52MS5FcmFzZUV2ZW50c1Jlc3BvbnNlIgeQAgKIthgFEmMKDVJlcGxhY2VTdWZmaXgSIy50aHJlYWRrZWVwLnYxLlJlcGxhY2VTdWZmaXhSZXF1ZXN0GiQudGhyZWFka2VlcC52MS5SZXBsYWNlU3VmZml4UmVzcG9uc2UiB5ACAoi2GANCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_threadkeep_v1_access, file_threadkeep_v1_context, file_threadkeep_v1_erasure, file_threadkeep_v1_event, file_threadkeep_v1_event_removal, file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_session_service]);
 
 /**
  * Properties of the session that an append creates if it does not exist.
@@ -118,6 +122,24 @@ export type AppendEventsRequest = Message<"threadkeep.v1.AppendEventsRequest"> &
    * @generated from field: threadkeep.v1.CreateIfMissing create_if_missing = 6;
    */
   createIfMissing?: CreateIfMissing | undefined;
+
+  /**
+   * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+   * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+   * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+   * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+   * cleared. Empty: the events are recognized by their ids only.
+   *
+   * @generated from field: string operation_id = 8;
+   */
+  operationId: string;
+
+  /**
+   * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+   *
+   * @generated from field: threadkeep.v1.RemovalMode replaced = 9;
+   */
+  replaced: RemovalMode;
 };
 
 /**
@@ -212,6 +234,134 @@ export const AppendEventsResponseSchema: GenMessage<AppendEventsResponse> = /*@_
   messageDesc(file_threadkeep_v1_event_service, 3);
 
 /**
+ * Request of ReplaceSuffix.
+ *
+ * @generated from message threadkeep.v1.ReplaceSuffixRequest
+ */
+export type ReplaceSuffixRequest = Message<"threadkeep.v1.ReplaceSuffixRequest"> & {
+  /**
+   * REQUIRED. Session to change.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 1;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * Ids of the newest events of the active window, in window order, at most 1,000. VERSION_MISMATCH is returned if the
+   * window does not end with exactly these. Empty: the events are appended.
+   *
+   * @generated from field: repeated string expected_event_ids = 2;
+   */
+  expectedEventIds: string[];
+
+  /**
+   * Events that take their place, at most the server's max_batch_events. May be empty. An event may have the id of a
+   * removed one.
+   *
+   * @generated from field: repeated threadkeep.v1.SessionEvent events = 3;
+   */
+  events: SessionEvent[];
+
+  /**
+   * Branch whose newest events are compared and replaced, exactly this one; empty for the root. Absent means all branches.
+   *
+   * @generated from field: optional string branch = 4;
+   */
+  branch?: string | undefined;
+
+  /**
+   * What happens to the content of the removed events.
+   *
+   * @generated from field: threadkeep.v1.RemovalMode mode = 5;
+   */
+  mode: RemovalMode;
+
+  /**
+   * REQUIRED. See AppendEventsRequest.operation_id. It is not stored after a mismatch.
+   *
+   * @generated from field: string operation_id = 6;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ReplaceSuffixRequest.
+ * Use `create(ReplaceSuffixRequestSchema)` to create a new message.
+ */
+export const ReplaceSuffixRequestSchema: GenMessage<ReplaceSuffixRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 4);
+
+/**
+ * Response of ReplaceSuffix.
+ *
+ * @generated from message threadkeep.v1.ReplaceSuffixResponse
+ */
+export type ReplaceSuffixResponse = Message<"threadkeep.v1.ReplaceSuffixResponse"> & {
+  /**
+   * One entry per event of the request, in its order.
+   *
+   * @generated from field: repeated threadkeep.v1.AppendedEvent events = 1;
+   */
+  events: AppendedEvent[];
+
+  /**
+   * Number of events that were removed.
+   *
+   * @generated from field: int64 removed = 2;
+   */
+  removed: bigint;
+
+  /**
+   * Log version of the session afterwards.
+   *
+   * @generated from field: int64 log_version = 3;
+   */
+  logVersion: bigint;
+
+  /**
+   * Window version of the session afterwards.
+   *
+   * @generated from field: int64 window_version = 4;
+   */
+  windowVersion: bigint;
+
+  /**
+   * Last seq of the session afterwards.
+   *
+   * @generated from field: int64 last_seq = 5;
+   */
+  lastSeq: bigint;
+
+  /**
+   * Counters of the active window afterwards.
+   *
+   * @generated from field: threadkeep.v1.WindowCounters window = 6;
+   */
+  window?: WindowCounters | undefined;
+
+  /**
+   * True if an earlier call with this operation id did it.
+   *
+   * @generated from field: bool replayed = 7;
+   */
+  replayed: boolean;
+
+  /**
+   * For REMOVAL_MODE_ERASE: what was erased.
+   *
+   * @generated from field: threadkeep.v1.ErasureReceipt receipt = 8;
+   */
+  receipt?: ErasureReceipt | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.ReplaceSuffixResponse.
+ * Use `create(ReplaceSuffixResponseSchema)` to create a new message.
+ */
+export const ReplaceSuffixResponseSchema: GenMessage<ReplaceSuffixResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 5);
+
+/**
  * Request of AppendStream.
  *
  * @generated from message threadkeep.v1.AppendStreamRequest
@@ -230,7 +380,7 @@ export type AppendStreamRequest = Message<"threadkeep.v1.AppendStreamRequest"> &
  * Use `create(AppendStreamRequestSchema)` to create a new message.
  */
 export const AppendStreamRequestSchema: GenMessage<AppendStreamRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 4);
+  messageDesc(file_threadkeep_v1_event_service, 6);
 
 /**
  * The error of one append of a stream. Contains the same information as the status of a unary call.
@@ -272,7 +422,7 @@ export type AppendError = Message<"threadkeep.v1.AppendError"> & {
  * Use `create(AppendErrorSchema)` to create a new message.
  */
 export const AppendErrorSchema: GenMessage<AppendError> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 5);
+  messageDesc(file_threadkeep_v1_event_service, 7);
 
 /**
  * The result of one append of a stream.
@@ -316,7 +466,7 @@ export type AppendStreamResult = Message<"threadkeep.v1.AppendStreamResult"> & {
  * Use `create(AppendStreamResultSchema)` to create a new message.
  */
 export const AppendStreamResultSchema: GenMessage<AppendStreamResult> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 6);
+  messageDesc(file_threadkeep_v1_event_service, 8);
 
 /**
  * Response of AppendStream.
@@ -337,7 +487,7 @@ export type AppendStreamResponse = Message<"threadkeep.v1.AppendStreamResponse">
  * Use `create(AppendStreamResponseSchema)` to create a new message.
  */
 export const AppendStreamResponseSchema: GenMessage<AppendStreamResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 7);
+  messageDesc(file_threadkeep_v1_event_service, 9);
 
 /**
  * Request of GetEvent.
@@ -365,7 +515,7 @@ export type GetEventRequest = Message<"threadkeep.v1.GetEventRequest"> & {
  * Use `create(GetEventRequestSchema)` to create a new message.
  */
 export const GetEventRequestSchema: GenMessage<GetEventRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 8);
+  messageDesc(file_threadkeep_v1_event_service, 10);
 
 /**
  * Response of GetEvent.
@@ -386,7 +536,7 @@ export type GetEventResponse = Message<"threadkeep.v1.GetEventResponse"> & {
  * Use `create(GetEventResponseSchema)` to create a new message.
  */
 export const GetEventResponseSchema: GenMessage<GetEventResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 9);
+  messageDesc(file_threadkeep_v1_event_service, 11);
 
 /**
  * Request of ListEvents.
@@ -461,7 +611,7 @@ export type ListEventsRequest = Message<"threadkeep.v1.ListEventsRequest"> & {
  * Use `create(ListEventsRequestSchema)` to create a new message.
  */
 export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 10);
+  messageDesc(file_threadkeep_v1_event_service, 12);
 
 /**
  * Response of ListEvents.
@@ -506,7 +656,7 @@ export type ListEventsResponse = Message<"threadkeep.v1.ListEventsResponse"> & {
  * Use `create(ListEventsResponseSchema)` to create a new message.
  */
 export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 11);
+  messageDesc(file_threadkeep_v1_event_service, 13);
 
 /**
  * Request of ListUserEvents.
@@ -557,7 +707,7 @@ export type ListUserEventsRequest = Message<"threadkeep.v1.ListUserEventsRequest
  * Use `create(ListUserEventsRequestSchema)` to create a new message.
  */
 export const ListUserEventsRequestSchema: GenMessage<ListUserEventsRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 12);
+  messageDesc(file_threadkeep_v1_event_service, 14);
 
 /**
  * An event of ListUserEvents.
@@ -585,7 +735,7 @@ export type UserEvent = Message<"threadkeep.v1.UserEvent"> & {
  * Use `create(UserEventSchema)` to create a new message.
  */
 export const UserEventSchema: GenMessage<UserEvent> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 13);
+  messageDesc(file_threadkeep_v1_event_service, 15);
 
 /**
  * Response of ListUserEvents.
@@ -614,7 +764,7 @@ export type ListUserEventsResponse = Message<"threadkeep.v1.ListUserEventsRespon
  * Use `create(ListUserEventsResponseSchema)` to create a new message.
  */
 export const ListUserEventsResponseSchema: GenMessage<ListUserEventsResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 14);
+  messageDesc(file_threadkeep_v1_event_service, 16);
 
 /**
  * Request of GetContext.
@@ -667,7 +817,7 @@ export type GetContextRequest = Message<"threadkeep.v1.GetContextRequest"> & {
  * Use `create(GetContextRequestSchema)` to create a new message.
  */
 export const GetContextRequestSchema: GenMessage<GetContextRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 15);
+  messageDesc(file_threadkeep_v1_event_service, 17);
 
 /**
  * Response of GetContext. With as_of, the counters, the versions and session_last_seq are those of then.
@@ -771,7 +921,7 @@ export type GetContextResponse = Message<"threadkeep.v1.GetContextResponse"> & {
  * Use `create(GetContextResponseSchema)` to create a new message.
  */
 export const GetContextResponseSchema: GenMessage<GetContextResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_service, 16);
+  messageDesc(file_threadkeep_v1_event_service, 18);
 
 /**
  * How an append handles an event whose id is already stored.
@@ -799,6 +949,15 @@ export enum IfExists {
    * @generated from enum value: IF_EXISTS_IGNORE = 2;
    */
   IGNORE = 2,
+
+  /**
+   * If the content differs, the event replaces the stored one: it gets a new seq and the place of the earlier version in
+   * the window; if that is not in the window any more, it is appended. The earlier version stays in the history under the
+   * same id, archived or erased: see AppendEventsRequest.replaced. Not for AppendStream.
+   *
+   * @generated from enum value: IF_EXISTS_REPLACE = 3;
+   */
+  REPLACE = 3,
 }
 
 /**
@@ -850,8 +1009,8 @@ export const EventService: GenService<{
   /**
    * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
    * the same event ids stores nothing twice and returns the original seqs.
-   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-   * STORE_UNAVAILABLE.
+   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+   * INVALID_FIELD, STORE_UNAVAILABLE.
    *
    * @generated from rpc threadkeep.v1.EventService.AppendEvents
    */
@@ -919,6 +1078,56 @@ export const EventService: GenService<{
     methodKind: "unary";
     input: typeof GetContextRequestSchema;
     output: typeof GetContextResponseSchema;
+  },
+  /**
+   * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+   * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+   * not reused, and the feed reports the removal.
+   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+   *
+   * @generated from rpc threadkeep.v1.EventService.PopEvents
+   */
+  popEvents: {
+    methodKind: "unary";
+    input: typeof PopEventsRequestSchema;
+    output: typeof PopEventsResponseSchema;
+  },
+  /**
+   * Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+   * with the next seq.
+   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+   *
+   * @generated from rpc threadkeep.v1.EventService.ClearEvents
+   */
+  clearEvents: {
+    methodKind: "unary";
+    input: typeof ClearEventsRequestSchema;
+    output: typeof ClearEventsResponseSchema;
+  },
+  /**
+   * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+   * memories that were made of the events stay as they are.
+   * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+   *
+   * @generated from rpc threadkeep.v1.EventService.EraseEvents
+   */
+  eraseEvents: {
+    methodKind: "unary";
+    input: typeof EraseEventsRequestSchema;
+    output: typeof EraseEventsResponseSchema;
+  },
+  /**
+   * Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+   * Otherwise nothing changes.
+   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+   * INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+   *
+   * @generated from rpc threadkeep.v1.EventService.ReplaceSuffix
+   */
+  replaceSuffix: {
+    methodKind: "unary";
+    input: typeof ReplaceSuffixRequestSchema;
+    output: typeof ReplaceSuffixResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_threadkeep_v1_event_service, 0);

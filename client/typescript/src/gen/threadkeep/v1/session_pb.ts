@@ -230,14 +230,14 @@ export type Session = Message<"threadkeep.v1.Session"> & {
   labels: { [key: string]: string };
 
   /**
-   * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
+   * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
    *
    * @generated from field: int64 log_version = 8;
    */
   logVersion: bigint;
 
   /**
-   * OUTPUT_ONLY. Window version: increases by one with each compaction.
+   * OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
    *
    * @generated from field: int64 window_version = 9;
    */

@@ -12,6 +12,8 @@ import type { Compaction } from "./compaction_pb.js";
 import { file_threadkeep_v1_compaction } from "./compaction_pb.js";
 import type { SessionEvent } from "./event_pb.js";
 import { file_threadkeep_v1_event } from "./event_pb.js";
+import type { RemovalNotice } from "./event_removal_pb.js";
+import { file_threadkeep_v1_event_removal } from "./event_removal_pb.js";
 import type { Session, SessionRef, WindowCounters } from "./session_pb.js";
 import { file_threadkeep_v1_session } from "./session_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -20,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/subscription.proto.
  */
 export const file_threadkeep_v1_subscription: GenFile = /*@__PURE__*/
-  fileDesc("CiB0aHJlYWRrZWVwL3YxL3N1YnNjcmlwdGlvbi5wcm90bxINdGhyZWFka2VlcC52MSJ/Cg9TZXNzaW9uVmVyc2lvbnMSEwoLbG9nX3ZlcnNpb24YASABKAMSFgoOd2luZG93X3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycyJMCgpFdmVudEJhdGNoEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhEKCWNvbnRpbnVlcxgCIAEoCCKDAQoQQ29tcGFjdGlvbk5vdGljZRItCgpjb21wYWN0aW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5Db21wYWN0aW9uEi0KCGluc2VydGVkGAIgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJY29udGludWVzGAMgASgIImgKDVNlc3Npb25DaGFuZ2USLgoEa2luZBgBIAEoDjIgLnRocmVhZGtlZXAudjEuU2Vzc2lvbkNoYW5nZUtpbmQSJwoHc2Vzc2lvbhgCIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiI5CgpDaGVja3BvaW50EisKBGtpbmQYASABKA4yHS50aHJlYWRrZWVwLnYxLkNoZWNrcG9pbnRLaW5kIoEDCgZDaGFuZ2USKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIqCgViYXRjaBgCIAEoCzIZLnRocmVhZGtlZXAudjEuRXZlbnRCYXRjaEgAEjUKCmNvbXBhY3Rpb24YAyABKAsyHy50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25Ob3RpY2VIABI2Cg5zZXNzaW9uX2NoYW5nZRgEIAEoCzIcLnRocmVhZGtlZXAudjEuU2Vzc2lvbkNoYW5nZUgAEi8KCmNoZWNrcG9pbnQYBSABKAsyGS50aHJlYWRrZWVwLnYxLkNoZWNrcG9pbnRIABIUCgxyZXN1bWVfdG9rZW4YBiABKAkSMAoIdmVyc2lvbnMYByABKAsyHi50aHJlYWRrZWVwLnYxLlNlc3Npb25WZXJzaW9ucxIvCgtjaGFuZ2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBgoEa2luZCq8AQoRU2Vzc2lvbkNoYW5nZUtpbmQSIwofU0VTU0lPTl9DSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfQ1JFQVRFRBABEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfVVBEQVRFRBACEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfRVhQSVJFRBADEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfREVMRVRFRBAEKssBCg5DaGVja3BvaW50S2luZBIfChtDSEVDS1BPSU5UX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDSEVDS1BPSU5UX0tJTkRfU1RBUlRFRBABEh0KGUNIRUNLUE9JTlRfS0lORF9DQVVHSFRfVVAQAhIdChlDSEVDS1BPSU5UX0tJTkRfSEVBUlRCRUFUEAMSHwobQ0hFQ0tQT0lOVF9LSU5EX0ZFTExfQkVISU5EEAQSHAoYQ0hFQ0tQT0lOVF9LSU5EX0RSQUlOSU5HEAVCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_compaction, file_threadkeep_v1_event, file_threadkeep_v1_session]);
+  fileDesc("CiB0aHJlYWRrZWVwL3YxL3N1YnNjcmlwdGlvbi5wcm90bxINdGhyZWFka2VlcC52MSJ/Cg9TZXNzaW9uVmVyc2lvbnMSEwoLbG9nX3ZlcnNpb24YASABKAMSFgoOd2luZG93X3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycyJMCgpFdmVudEJhdGNoEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhEKCWNvbnRpbnVlcxgCIAEoCCKDAQoQQ29tcGFjdGlvbk5vdGljZRItCgpjb21wYWN0aW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5Db21wYWN0aW9uEi0KCGluc2VydGVkGAIgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJY29udGludWVzGAMgASgIImgKDVNlc3Npb25DaGFuZ2USLgoEa2luZBgBIAEoDjIgLnRocmVhZGtlZXAudjEuU2Vzc2lvbkNoYW5nZUtpbmQSJwoHc2Vzc2lvbhgCIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiI5CgpDaGVja3BvaW50EisKBGtpbmQYASABKA4yHS50aHJlYWRrZWVwLnYxLkNoZWNrcG9pbnRLaW5kIrIDCgZDaGFuZ2USKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIqCgViYXRjaBgCIAEoCzIZLnRocmVhZGtlZXAudjEuRXZlbnRCYXRjaEgAEjUKCmNvbXBhY3Rpb24YAyABKAsyHy50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25Ob3RpY2VIABI2Cg5zZXNzaW9uX2NoYW5nZRgEIAEoCzIcLnRocmVhZGtlZXAudjEuU2Vzc2lvbkNoYW5nZUgAEi8KCmNoZWNrcG9pbnQYBSABKAsyGS50aHJlYWRrZWVwLnYxLkNoZWNrcG9pbnRIABIvCgdyZW1vdmFsGAogASgLMhwudGhyZWFka2VlcC52MS5SZW1vdmFsTm90aWNlSAASFAoMcmVzdW1lX3Rva2VuGAYgASgJEjAKCHZlcnNpb25zGAcgASgLMh4udGhyZWFka2VlcC52MS5TZXNzaW9uVmVyc2lvbnMSLwoLY2hhbmdlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgYKBGtpbmQqvAEKEVNlc3Npb25DaGFuZ2VLaW5kEiMKH1NFU1NJT05fQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIfChtTRVNTSU9OX0NIQU5HRV9LSU5EX0NSRUFURUQQARIfChtTRVNTSU9OX0NIQU5HRV9LSU5EX1VQREFURUQQAhIfChtTRVNTSU9OX0NIQU5HRV9LSU5EX0VYUElSRUQQAxIfChtTRVNTSU9OX0NIQU5HRV9LSU5EX0RFTEVURUQQBCrLAQoOQ2hlY2twb2ludEtpbmQSHwobQ0hFQ0tQT0lOVF9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXQ0hFQ0tQT0lOVF9LSU5EX1NUQVJURUQQARIdChlDSEVDS1BPSU5UX0tJTkRfQ0FVR0hUX1VQEAISHQoZQ0hFQ0tQT0lOVF9LSU5EX0hFQVJUQkVBVBADEh8KG0NIRUNLUE9JTlRfS0lORF9GRUxMX0JFSElORBAEEhwKGENIRUNLUE9JTlRfS0lORF9EUkFJTklORxAFQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_compaction, file_threadkeep_v1_event, file_threadkeep_v1_event_removal, file_threadkeep_v1_session]);
 
 /**
  * The versions and counters of a session after a change, for deciding whether to compact.
@@ -29,14 +31,14 @@ export const file_threadkeep_v1_subscription: GenFile = /*@__PURE__*/
  */
 export type SessionVersions = Message<"threadkeep.v1.SessionVersions"> & {
   /**
-   * Log version: increases by one with each append and each compaction.
+   * Log version: increases by one with each append, compaction and removal.
    *
    * @generated from field: int64 log_version = 1;
    */
   logVersion: bigint;
 
   /**
-   * Window version: increases by one with each compaction.
+   * Window version: increases by one with each compaction and removal.
    *
    * @generated from field: int64 window_version = 2;
    */
@@ -229,6 +231,14 @@ export type Change = Message<"threadkeep.v1.Change"> & {
      */
     value: Checkpoint;
     case: "checkpoint";
+  } | {
+    /**
+     * A removal or replacement of events.
+     *
+     * @generated from field: threadkeep.v1.RemovalNotice removal = 10;
+     */
+    value: RemovalNotice;
+    case: "removal";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -240,7 +250,7 @@ export type Change = Message<"threadkeep.v1.Change"> & {
   resumeToken: string;
 
   /**
-   * Versions of the session after the change. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events, compactions and removals.
    *
    * @generated from field: threadkeep.v1.SessionVersions versions = 7;
    */

@@ -19,6 +19,8 @@ from ...schema.tables import LEAD, events, metadata
 ARCHIVED_AT_ONCE = 1000
 """Events that one transaction marks. A compaction that archives at most as many marks them itself."""
 
+_IDS_AT_ONCE = 500
+
 archivings = Table(
     "archivings",
     metadata,
@@ -86,6 +88,12 @@ def window_of(session: int) -> Sequence[ColumnElement[bool]]:
     """Returns the conditions on the active events of a session."""
     beyond = sa.or_(sa.literal_column(f"({LEAD})", Boolean), _e.position > archived_through(sa.literal(session, BigInteger)))
     return [_e.session == session, sa.literal_column("NOT archived", Boolean), beyond, is_unlisted()]
+
+
+def mark_events(connection: Connection, keys: Sequence[int], version: int) -> None:
+    """Archives the active events with these row ids."""
+    for start in range(0, len(keys), _IDS_AT_ONCE):
+        archive(connection, _e.id.in_(keys[start : start + _IDS_AT_ONCE]), version)
 
 
 def archive_later(connection: Connection, session: int, through: int, listing: int | None, version: int) -> None:

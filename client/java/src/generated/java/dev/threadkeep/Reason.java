@@ -71,6 +71,8 @@ public enum Reason {
   ENCRYPTION_KEY_DESTROYED,
   /** The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set encrypted_search. Code FAILED_PRECONDITION. {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}} */
   SEARCH_DISABLED,
+  /** The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a new id. Code ALREADY_EXISTS. {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}} */
+  OPERATION_CONFLICT,
   /** A read as of a moment for which the server does not know which events were active, because an older server wrote them. Read as of from_log_version or later. Code FAILED_PRECONDITION. {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}} */
   HISTORY_UNKNOWN,
   /** The server is newer than this SDK; see {@link ThreadkeepException#reasonName()}. */

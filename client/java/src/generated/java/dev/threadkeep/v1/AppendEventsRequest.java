@@ -34,6 +34,8 @@ private static final long serialVersionUID = 0L;
   private AppendEventsRequest() {
     events_ = java.util.Collections.emptyList();
     ifExists_ = 0;
+    operationId_ = "";
+    replaced_ = 0;
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -351,6 +353,87 @@ private static final long serialVersionUID = 0L;
     return createIfMissing_ == null ? dev.threadkeep.v1.CreateIfMissing.getDefaultInstance() : createIfMissing_;
   }
 
+  public static final int OPERATION_ID_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object operationId_ = "";
+  /**
+   * <pre>
+   * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+   * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+   * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+   * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+   * cleared. Empty: the events are recognized by their ids only.
+   * </pre>
+   *
+   * <code>string operation_id = 8 [json_name = "operationId"];</code>
+   * @return The operationId.
+   */
+  @java.lang.Override
+  public java.lang.String getOperationId() {
+    java.lang.Object ref = operationId_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      operationId_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+   * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+   * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+   * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+   * cleared. Empty: the events are recognized by their ids only.
+   * </pre>
+   *
+   * <code>string operation_id = 8 [json_name = "operationId"];</code>
+   * @return The bytes for operationId.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getOperationIdBytes() {
+    java.lang.Object ref = operationId_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      operationId_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int REPLACED_FIELD_NUMBER = 9;
+  private int replaced_ = 0;
+  /**
+   * <pre>
+   * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalMode replaced = 9 [json_name = "replaced"];</code>
+   * @return The enum numeric value on the wire for replaced.
+   */
+  @java.lang.Override public int getReplacedValue() {
+    return replaced_;
+  }
+  /**
+   * <pre>
+   * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalMode replaced = 9 [json_name = "replaced"];</code>
+   * @return The replaced.
+   */
+  @java.lang.Override public dev.threadkeep.v1.RemovalMode getReplaced() {
+    dev.threadkeep.v1.RemovalMode result = dev.threadkeep.v1.RemovalMode.forNumber(replaced_);
+    return result == null ? dev.threadkeep.v1.RemovalMode.UNRECOGNIZED : result;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -383,6 +466,12 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(6, getCreateIfMissing());
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(operationId_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 8, operationId_);
+    }
+    if (replaced_ != dev.threadkeep.v1.RemovalMode.REMOVAL_MODE_UNSPECIFIED.getNumber()) {
+      output.writeEnum(9, replaced_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -417,6 +506,13 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(6, getCreateIfMissing());
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(operationId_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(8, operationId_);
+    }
+    if (replaced_ != dev.threadkeep.v1.RemovalMode.REMOVAL_MODE_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(9, replaced_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -445,6 +541,9 @@ private static final long serialVersionUID = 0L;
       if (!getCreateIfMissing()
           .equals(other.getCreateIfMissing())) return false;
     }
+    if (!getOperationId()
+        .equals(other.getOperationId())) return false;
+    if (replaced_ != other.replaced_) return false;
     if (!getPreconditionCase().equals(other.getPreconditionCase())) return false;
     switch (preconditionCase_) {
       case 3:
@@ -483,6 +582,10 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + CREATE_IF_MISSING_FIELD_NUMBER;
       hash = (53 * hash) + getCreateIfMissing().hashCode();
     }
+    hash = (37 * hash) + OPERATION_ID_FIELD_NUMBER;
+    hash = (53 * hash) + getOperationId().hashCode();
+    hash = (37 * hash) + REPLACED_FIELD_NUMBER;
+    hash = (53 * hash) + replaced_;
     switch (preconditionCase_) {
       case 3:
         hash = (37 * hash) + EXPECTED_LOG_VERSION_FIELD_NUMBER;
@@ -657,6 +760,8 @@ private static final long serialVersionUID = 0L;
         createIfMissingBuilder_.dispose();
         createIfMissingBuilder_ = null;
       }
+      operationId_ = "";
+      replaced_ = 0;
       preconditionCase_ = 0;
       precondition_ = null;
       return this;
@@ -722,6 +827,12 @@ private static final long serialVersionUID = 0L;
             : createIfMissingBuilder_.build();
         to_bitField0_ |= 0x00000002;
       }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.operationId_ = operationId_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.replaced_ = replaced_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -776,6 +887,14 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasCreateIfMissing()) {
         mergeCreateIfMissing(other.getCreateIfMissing());
+      }
+      if (!other.getOperationId().isEmpty()) {
+        operationId_ = other.operationId_;
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      if (other.replaced_ != 0) {
+        setReplacedValue(other.getReplacedValue());
       }
       switch (other.getPreconditionCase()) {
         case EXPECTED_LOG_VERSION: {
@@ -861,6 +980,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 66: {
+              operationId_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 66
+            case 72: {
+              replaced_ = input.readEnum();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1769,6 +1898,189 @@ private static final long serialVersionUID = 0L;
         createIfMissing_ = null;
       }
       return createIfMissingBuilder_;
+    }
+
+    private java.lang.Object operationId_ = "";
+    /**
+     * <pre>
+     * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+     * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+     * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+     * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+     * cleared. Empty: the events are recognized by their ids only.
+     * </pre>
+     *
+     * <code>string operation_id = 8 [json_name = "operationId"];</code>
+     * @return The operationId.
+     */
+    public java.lang.String getOperationId() {
+      java.lang.Object ref = operationId_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        operationId_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+     * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+     * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+     * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+     * cleared. Empty: the events are recognized by their ids only.
+     * </pre>
+     *
+     * <code>string operation_id = 8 [json_name = "operationId"];</code>
+     * @return The bytes for operationId.
+     */
+    public com.google.protobuf.ByteString
+        getOperationIdBytes() {
+      java.lang.Object ref = operationId_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        operationId_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+     * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+     * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+     * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+     * cleared. Empty: the events are recognized by their ids only.
+     * </pre>
+     *
+     * <code>string operation_id = 8 [json_name = "operationId"];</code>
+     * @param value The operationId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOperationId(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      operationId_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+     * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+     * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+     * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+     * cleared. Empty: the events are recognized by their ids only.
+     * </pre>
+     *
+     * <code>string operation_id = 8 [json_name = "operationId"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOperationId() {
+      operationId_ = getDefaultInstance().getOperationId();
+      bitField0_ = (bitField0_ & ~0x00000040);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+     * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+     * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+     * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+     * cleared. Empty: the events are recognized by their ids only.
+     * </pre>
+     *
+     * <code>string operation_id = 8 [json_name = "operationId"];</code>
+     * @param value The bytes for operationId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOperationIdBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      operationId_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+
+    private int replaced_ = 0;
+    /**
+     * <pre>
+     * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalMode replaced = 9 [json_name = "replaced"];</code>
+     * @return The enum numeric value on the wire for replaced.
+     */
+    @java.lang.Override public int getReplacedValue() {
+      return replaced_;
+    }
+    /**
+     * <pre>
+     * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalMode replaced = 9 [json_name = "replaced"];</code>
+     * @param value The enum numeric value on the wire for replaced to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReplacedValue(int value) {
+      replaced_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalMode replaced = 9 [json_name = "replaced"];</code>
+     * @return The replaced.
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.RemovalMode getReplaced() {
+      dev.threadkeep.v1.RemovalMode result = dev.threadkeep.v1.RemovalMode.forNumber(replaced_);
+      return result == null ? dev.threadkeep.v1.RemovalMode.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalMode replaced = 9 [json_name = "replaced"];</code>
+     * @param value The replaced to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReplaced(dev.threadkeep.v1.RemovalMode value) {
+      if (value == null) { throw new NullPointerException(); }
+      bitField0_ |= 0x00000080;
+      replaced_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalMode replaced = 9 [json_name = "replaced"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReplaced() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      replaced_ = 0;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.AppendEventsRequest)

@@ -178,5 +178,52 @@ public interface AppendEventsRequestOrBuilder extends
    */
   dev.threadkeep.v1.CreateIfMissingOrBuilder getCreateIfMissingOrBuilder();
 
+  /**
+   * <pre>
+   * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+   * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+   * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+   * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+   * cleared. Empty: the events are recognized by their ids only.
+   * </pre>
+   *
+   * <code>string operation_id = 8 [json_name = "operationId"];</code>
+   * @return The operationId.
+   */
+  java.lang.String getOperationId();
+  /**
+   * <pre>
+   * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
+   * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
+   * session has changed since. The ids of events are not compared: clients generate them. With other content it is
+   * OPERATION_CONFLICT. A session remembers its newest 1,000 operation ids for 7 days, and forgets them when it is
+   * cleared. Empty: the events are recognized by their ids only.
+   * </pre>
+   *
+   * <code>string operation_id = 8 [json_name = "operationId"];</code>
+   * @return The bytes for operationId.
+   */
+  com.google.protobuf.ByteString
+      getOperationIdBytes();
+
+  /**
+   * <pre>
+   * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalMode replaced = 9 [json_name = "replaced"];</code>
+   * @return The enum numeric value on the wire for replaced.
+   */
+  int getReplacedValue();
+  /**
+   * <pre>
+   * With IF_EXISTS_REPLACE: what happens to the content of the earlier versions.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalMode replaced = 9 [json_name = "replaced"];</code>
+   * @return The replaced.
+   */
+  dev.threadkeep.v1.RemovalMode getReplaced();
+
   dev.threadkeep.v1.AppendEventsRequest.PreconditionCase getPreconditionCase();
 }

@@ -59,6 +59,7 @@ private static final long serialVersionUID = 0L;
     COMPACTION(3),
     SESSION_CHANGE(4),
     CHECKPOINT(5),
+    REMOVAL(10),
     KIND_NOT_SET(0);
     private final int value;
     private KindCase(int value) {
@@ -80,6 +81,7 @@ private static final long serialVersionUID = 0L;
         case 3: return COMPACTION;
         case 4: return SESSION_CHANGE;
         case 5: return CHECKPOINT;
+        case 10: return REMOVAL;
         case 0: return KIND_NOT_SET;
         default: return null;
       }
@@ -305,6 +307,49 @@ private static final long serialVersionUID = 0L;
     return dev.threadkeep.v1.Checkpoint.getDefaultInstance();
   }
 
+  public static final int REMOVAL_FIELD_NUMBER = 10;
+  /**
+   * <pre>
+   * A removal or replacement of events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+   * @return Whether the removal field is set.
+   */
+  @java.lang.Override
+  public boolean hasRemoval() {
+    return kindCase_ == 10;
+  }
+  /**
+   * <pre>
+   * A removal or replacement of events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+   * @return The removal.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.RemovalNotice getRemoval() {
+    if (kindCase_ == 10) {
+       return (dev.threadkeep.v1.RemovalNotice) kind_;
+    }
+    return dev.threadkeep.v1.RemovalNotice.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * A removal or replacement of events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.RemovalNoticeOrBuilder getRemovalOrBuilder() {
+    if (kindCase_ == 10) {
+       return (dev.threadkeep.v1.RemovalNotice) kind_;
+    }
+    return dev.threadkeep.v1.RemovalNotice.getDefaultInstance();
+  }
+
   public static final int RESUME_TOKEN_FIELD_NUMBER = 6;
   @SuppressWarnings("serial")
   private volatile java.lang.Object resumeToken_ = "";
@@ -358,7 +403,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionVersions versions_;
   /**
    * <pre>
-   * Versions of the session after the change. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events, compactions and removals.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -370,7 +415,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Versions of the session after the change. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events, compactions and removals.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -382,7 +427,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Versions of the session after the change. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events, compactions and removals.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -468,6 +513,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(8, getChangeTime());
     }
+    if (kindCase_ == 10) {
+      output.writeMessage(10, (dev.threadkeep.v1.RemovalNotice) kind_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -507,6 +555,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, getChangeTime());
+    }
+    if (kindCase_ == 10) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, (dev.threadkeep.v1.RemovalNotice) kind_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -558,6 +610,10 @@ private static final long serialVersionUID = 0L;
         if (!getCheckpoint()
             .equals(other.getCheckpoint())) return false;
         break;
+      case 10:
+        if (!getRemoval()
+            .equals(other.getRemoval())) return false;
+        break;
       case 0:
       default:
     }
@@ -602,6 +658,10 @@ private static final long serialVersionUID = 0L;
       case 5:
         hash = (37 * hash) + CHECKPOINT_FIELD_NUMBER;
         hash = (53 * hash) + getCheckpoint().hashCode();
+        break;
+      case 10:
+        hash = (37 * hash) + REMOVAL_FIELD_NUMBER;
+        hash = (53 * hash) + getRemoval().hashCode();
         break;
       case 0:
       default:
@@ -766,6 +826,9 @@ private static final long serialVersionUID = 0L;
       if (checkpointBuilder_ != null) {
         checkpointBuilder_.clear();
       }
+      if (removalBuilder_ != null) {
+        removalBuilder_.clear();
+      }
       resumeToken_ = "";
       versions_ = null;
       if (versionsBuilder_ != null) {
@@ -820,16 +883,16 @@ private static final long serialVersionUID = 0L;
             : sessionBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000020) != 0)) {
+      if (((from_bitField0_ & 0x00000040) != 0)) {
         result.resumeToken_ = resumeToken_;
       }
-      if (((from_bitField0_ & 0x00000040) != 0)) {
+      if (((from_bitField0_ & 0x00000080) != 0)) {
         result.versions_ = versionsBuilder_ == null
             ? versions_
             : versionsBuilder_.build();
         to_bitField0_ |= 0x00000002;
       }
-      if (((from_bitField0_ & 0x00000080) != 0)) {
+      if (((from_bitField0_ & 0x00000100) != 0)) {
         result.changeTime_ = changeTimeBuilder_ == null
             ? changeTime_
             : changeTimeBuilder_.build();
@@ -857,6 +920,10 @@ private static final long serialVersionUID = 0L;
           checkpointBuilder_ != null) {
         result.kind_ = checkpointBuilder_.build();
       }
+      if (kindCase_ == 10 &&
+          removalBuilder_ != null) {
+        result.kind_ = removalBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -876,7 +943,7 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getResumeToken().isEmpty()) {
         resumeToken_ = other.resumeToken_;
-        bitField0_ |= 0x00000020;
+        bitField0_ |= 0x00000040;
         onChanged();
       }
       if (other.hasVersions()) {
@@ -900,6 +967,10 @@ private static final long serialVersionUID = 0L;
         }
         case CHECKPOINT: {
           mergeCheckpoint(other.getCheckpoint());
+          break;
+        }
+        case REMOVAL: {
+          mergeRemoval(other.getRemoval());
           break;
         }
         case KIND_NOT_SET: {
@@ -969,23 +1040,30 @@ private static final long serialVersionUID = 0L;
             } // case 42
             case 50: {
               resumeToken_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000020;
+              bitField0_ |= 0x00000040;
               break;
             } // case 50
             case 58: {
               input.readMessage(
                   internalGetVersionsFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000040;
+              bitField0_ |= 0x00000080;
               break;
             } // case 58
             case 66: {
               input.readMessage(
                   internalGetChangeTimeFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000080;
+              bitField0_ |= 0x00000100;
               break;
             } // case 66
+            case 82: {
+              input.readMessage(
+                  internalGetRemovalFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 10;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1887,6 +1965,184 @@ private static final long serialVersionUID = 0L;
       return checkpointBuilder_;
     }
 
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.RemovalNotice, dev.threadkeep.v1.RemovalNotice.Builder, dev.threadkeep.v1.RemovalNoticeOrBuilder> removalBuilder_;
+    /**
+     * <pre>
+     * A removal or replacement of events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+     * @return Whether the removal field is set.
+     */
+    @java.lang.Override
+    public boolean hasRemoval() {
+      return kindCase_ == 10;
+    }
+    /**
+     * <pre>
+     * A removal or replacement of events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+     * @return The removal.
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.RemovalNotice getRemoval() {
+      if (removalBuilder_ == null) {
+        if (kindCase_ == 10) {
+          return (dev.threadkeep.v1.RemovalNotice) kind_;
+        }
+        return dev.threadkeep.v1.RemovalNotice.getDefaultInstance();
+      } else {
+        if (kindCase_ == 10) {
+          return removalBuilder_.getMessage();
+        }
+        return dev.threadkeep.v1.RemovalNotice.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A removal or replacement of events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+     */
+    public Builder setRemoval(dev.threadkeep.v1.RemovalNotice value) {
+      if (removalBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        removalBuilder_.setMessage(value);
+      }
+      kindCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * A removal or replacement of events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+     */
+    public Builder setRemoval(
+        dev.threadkeep.v1.RemovalNotice.Builder builderForValue) {
+      if (removalBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        removalBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * A removal or replacement of events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+     */
+    public Builder mergeRemoval(dev.threadkeep.v1.RemovalNotice value) {
+      if (removalBuilder_ == null) {
+        if (kindCase_ == 10 &&
+            kind_ != dev.threadkeep.v1.RemovalNotice.getDefaultInstance()) {
+          kind_ = dev.threadkeep.v1.RemovalNotice.newBuilder((dev.threadkeep.v1.RemovalNotice) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 10) {
+          removalBuilder_.mergeFrom(value);
+        } else {
+          removalBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * A removal or replacement of events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+     */
+    public Builder clearRemoval() {
+      if (removalBuilder_ == null) {
+        if (kindCase_ == 10) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 10) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        removalBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A removal or replacement of events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+     */
+    public dev.threadkeep.v1.RemovalNotice.Builder getRemovalBuilder() {
+      return internalGetRemovalFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * A removal or replacement of events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.RemovalNoticeOrBuilder getRemovalOrBuilder() {
+      if ((kindCase_ == 10) && (removalBuilder_ != null)) {
+        return removalBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 10) {
+          return (dev.threadkeep.v1.RemovalNotice) kind_;
+        }
+        return dev.threadkeep.v1.RemovalNotice.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A removal or replacement of events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.RemovalNotice, dev.threadkeep.v1.RemovalNotice.Builder, dev.threadkeep.v1.RemovalNoticeOrBuilder> 
+        internalGetRemovalFieldBuilder() {
+      if (removalBuilder_ == null) {
+        if (!(kindCase_ == 10)) {
+          kind_ = dev.threadkeep.v1.RemovalNotice.getDefaultInstance();
+        }
+        removalBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.RemovalNotice, dev.threadkeep.v1.RemovalNotice.Builder, dev.threadkeep.v1.RemovalNoticeOrBuilder>(
+                (dev.threadkeep.v1.RemovalNotice) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 10;
+      onChanged();
+      return removalBuilder_;
+    }
+
     private java.lang.Object resumeToken_ = "";
     /**
      * <pre>
@@ -1945,7 +2201,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       resumeToken_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
@@ -1960,7 +2216,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearResumeToken() {
       resumeToken_ = getDefaultInstance().getResumeToken();
-      bitField0_ = (bitField0_ & ~0x00000020);
+      bitField0_ = (bitField0_ & ~0x00000040);
       onChanged();
       return this;
     }
@@ -1979,7 +2235,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       resumeToken_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
@@ -1989,18 +2245,18 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionVersions, dev.threadkeep.v1.SessionVersions.Builder, dev.threadkeep.v1.SessionVersionsOrBuilder> versionsBuilder_;
     /**
      * <pre>
-     * Versions of the session after the change. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events, compactions and removals.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
      * @return Whether the versions field is set.
      */
     public boolean hasVersions() {
-      return ((bitField0_ & 0x00000040) != 0);
+      return ((bitField0_ & 0x00000080) != 0);
     }
     /**
      * <pre>
-     * Versions of the session after the change. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events, compactions and removals.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2015,7 +2271,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Versions of the session after the change. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events, compactions and removals.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2029,13 +2285,13 @@ private static final long serialVersionUID = 0L;
       } else {
         versionsBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Versions of the session after the change. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events, compactions and removals.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2047,20 +2303,20 @@ private static final long serialVersionUID = 0L;
       } else {
         versionsBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Versions of the session after the change. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events, compactions and removals.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
      */
     public Builder mergeVersions(dev.threadkeep.v1.SessionVersions value) {
       if (versionsBuilder_ == null) {
-        if (((bitField0_ & 0x00000040) != 0) &&
+        if (((bitField0_ & 0x00000080) != 0) &&
           versions_ != null &&
           versions_ != dev.threadkeep.v1.SessionVersions.getDefaultInstance()) {
           getVersionsBuilder().mergeFrom(value);
@@ -2071,20 +2327,20 @@ private static final long serialVersionUID = 0L;
         versionsBuilder_.mergeFrom(value);
       }
       if (versions_ != null) {
-        bitField0_ |= 0x00000040;
+        bitField0_ |= 0x00000080;
         onChanged();
       }
       return this;
     }
     /**
      * <pre>
-     * Versions of the session after the change. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events, compactions and removals.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
      */
     public Builder clearVersions() {
-      bitField0_ = (bitField0_ & ~0x00000040);
+      bitField0_ = (bitField0_ & ~0x00000080);
       versions_ = null;
       if (versionsBuilder_ != null) {
         versionsBuilder_.dispose();
@@ -2095,19 +2351,19 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Versions of the session after the change. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events, compactions and removals.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
      */
     public dev.threadkeep.v1.SessionVersions.Builder getVersionsBuilder() {
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return internalGetVersionsFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * Versions of the session after the change. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events, compactions and removals.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2122,7 +2378,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Versions of the session after the change. Set for appended events and compactions.
+     * Versions of the session after the change. Set for appended events, compactions and removals.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -2153,7 +2409,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the changeTime field is set.
      */
     public boolean hasChangeTime() {
-      return ((bitField0_ & 0x00000080) != 0);
+      return ((bitField0_ & 0x00000100) != 0);
     }
     /**
      * <pre>
@@ -2186,7 +2442,7 @@ private static final long serialVersionUID = 0L;
       } else {
         changeTimeBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }
@@ -2204,7 +2460,7 @@ private static final long serialVersionUID = 0L;
       } else {
         changeTimeBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }
@@ -2217,7 +2473,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeChangeTime(com.google.protobuf.Timestamp value) {
       if (changeTimeBuilder_ == null) {
-        if (((bitField0_ & 0x00000080) != 0) &&
+        if (((bitField0_ & 0x00000100) != 0) &&
           changeTime_ != null &&
           changeTime_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
           getChangeTimeBuilder().mergeFrom(value);
@@ -2228,7 +2484,7 @@ private static final long serialVersionUID = 0L;
         changeTimeBuilder_.mergeFrom(value);
       }
       if (changeTime_ != null) {
-        bitField0_ |= 0x00000080;
+        bitField0_ |= 0x00000100;
         onChanged();
       }
       return this;
@@ -2241,7 +2497,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
      */
     public Builder clearChangeTime() {
-      bitField0_ = (bitField0_ & ~0x00000080);
+      bitField0_ = (bitField0_ & ~0x00000100);
       changeTime_ = null;
       if (changeTimeBuilder_ != null) {
         changeTimeBuilder_.dispose();
@@ -2258,7 +2514,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
      */
     public com.google.protobuf.Timestamp.Builder getChangeTimeBuilder() {
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return internalGetChangeTimeFieldBuilder().getBuilder();
     }

@@ -147,6 +147,33 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
+   * A removal or replacement of events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+   * @return Whether the removal field is set.
+   */
+  boolean hasRemoval();
+  /**
+   * <pre>
+   * A removal or replacement of events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+   * @return The removal.
+   */
+  dev.threadkeep.v1.RemovalNotice getRemoval();
+  /**
+   * <pre>
+   * A removal or replacement of events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.RemovalNotice removal = 10 [json_name = "removal"];</code>
+   */
+  dev.threadkeep.v1.RemovalNoticeOrBuilder getRemovalOrBuilder();
+
+  /**
+   * <pre>
    * Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
    * back to it. It also advances past changes that the filter leaves out.
    * </pre>
@@ -169,7 +196,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * Versions of the session after the change. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events, compactions and removals.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -178,7 +205,7 @@ public interface ChangeOrBuilder extends
   boolean hasVersions();
   /**
    * <pre>
-   * Versions of the session after the change. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events, compactions and removals.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
@@ -187,7 +214,7 @@ public interface ChangeOrBuilder extends
   dev.threadkeep.v1.SessionVersions getVersions();
   /**
    * <pre>
-   * Versions of the session after the change. Set for appended events and compactions.
+   * Versions of the session after the change. Set for appended events, compactions and removals.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>

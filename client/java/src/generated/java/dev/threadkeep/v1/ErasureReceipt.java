@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request. Bytes leave the files of the database shortly
+ * What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request; or what a removal of events erased. Bytes leave the files of the database shortly
  * after: see docs/security.md.
  * </pre>
  *
@@ -62,6 +62,7 @@ private static final long serialVersionUID = 0L;
    * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
    * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
    * added since. Empty: a repeated request continues until it ends, and then is a new one.
+   * For a removal of events: its operation id.
    * </pre>
    *
    * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -85,6 +86,7 @@ private static final long serialVersionUID = 0L;
    * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
    * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
    * added since. Empty: a repeated request continues until it ends, and then is a new one.
+   * For a removal of events: its operation id.
    * </pre>
    *
    * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -262,7 +264,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-   * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+   * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+   * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
    * </pre>
    *
    * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -284,7 +287,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-   * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+   * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+   * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
    * </pre>
    *
    * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -707,7 +711,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request. Bytes leave the files of the database shortly
+   * What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request; or what a removal of events erased. Bytes leave the files of the database shortly
    * after: see docs/security.md.
    * </pre>
    *
@@ -1019,6 +1023,7 @@ private static final long serialVersionUID = 0L;
      * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
      * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
      * added since. Empty: a repeated request continues until it ends, and then is a new one.
+     * For a removal of events: its operation id.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -1041,6 +1046,7 @@ private static final long serialVersionUID = 0L;
      * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
      * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
      * added since. Empty: a repeated request continues until it ends, and then is a new one.
+     * For a removal of events: its operation id.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -1064,6 +1070,7 @@ private static final long serialVersionUID = 0L;
      * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
      * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
      * added since. Empty: a repeated request continues until it ends, and then is a new one.
+     * For a removal of events: its operation id.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -1083,6 +1090,7 @@ private static final long serialVersionUID = 0L;
      * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
      * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
      * added since. Empty: a repeated request continues until it ends, and then is a new one.
+     * For a removal of events: its operation id.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -1099,6 +1107,7 @@ private static final long serialVersionUID = 0L;
      * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
      * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
      * added since. Empty: a repeated request continues until it ends, and then is a new one.
+     * For a removal of events: its operation id.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -1653,7 +1662,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -1674,7 +1684,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -1696,7 +1707,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -1714,7 +1726,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -1729,7 +1742,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>

@@ -15,6 +15,7 @@ public interface ErasureReceiptOrBuilder extends
    * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
    * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
    * added since. Empty: a repeated request continues until it ends, and then is a new one.
+   * For a removal of events: its operation id.
    * </pre>
    *
    * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -26,6 +27,7 @@ public interface ErasureReceiptOrBuilder extends
    * Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
    * continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
    * added since. Empty: a repeated request continues until it ends, and then is a new one.
+   * For a removal of events: its operation id.
    * </pre>
    *
    * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -141,7 +143,8 @@ public interface ErasureReceiptOrBuilder extends
   /**
    * <pre>
    * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-   * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+   * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+   * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
    * </pre>
    *
    * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -151,7 +154,8 @@ public interface ErasureReceiptOrBuilder extends
   /**
    * <pre>
    * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-   * separated by tabs and ended by a line feed. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+   * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
+   * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
    * </pre>
    *
    * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>

@@ -335,6 +335,16 @@ public enum ErrorReason
   ERROR_REASON_SEARCH_DISABLED(33),
   /**
    * <pre>
+   * The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
+   * new id. Code ALREADY_EXISTS.
+   * {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_OPERATION_CONFLICT = 35;</code>
+   */
+  ERROR_REASON_OPERATION_CONFLICT(35),
+  /**
+   * <pre>
    * A read as of a moment for which the server does not know which events were active, because an older server wrote
    * them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
    * {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
@@ -674,6 +684,16 @@ public enum ErrorReason
   public static final int ERROR_REASON_SEARCH_DISABLED_VALUE = 33;
   /**
    * <pre>
+   * The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
+   * new id. Code ALREADY_EXISTS.
+   * {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_OPERATION_CONFLICT = 35;</code>
+   */
+  public static final int ERROR_REASON_OPERATION_CONFLICT_VALUE = 35;
+  /**
+   * <pre>
    * A read as of a moment for which the server does not know which events were active, because an older server wrote
    * them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
    * {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
@@ -742,6 +762,7 @@ public enum ErrorReason
       case 31: return ERROR_REASON_EMBEDDER_FAILED;
       case 32: return ERROR_REASON_ENCRYPTION_KEY_DESTROYED;
       case 33: return ERROR_REASON_SEARCH_DISABLED;
+      case 35: return ERROR_REASON_OPERATION_CONFLICT;
       case 38: return ERROR_REASON_HISTORY_UNKNOWN;
       default: return null;
     }

@@ -50,7 +50,7 @@ public final class Event {
       "eadkeep/v1/message.proto\032\033threadkeep/v1/" +
       "session.proto\"A\n\rNativeContent\022\026\n\006format" +
       "\030\001 \001(\tR\006format\022\030\n\007content\030\002 \001(\014R\007content" +
-      "\"\275\005\n\014SessionEvent\022\031\n\010event_id\030\001 \001(\tR\007eve" +
+      "\"\325\005\n\014SessionEvent\022\031\n\010event_id\030\001 \001(\tR\007eve" +
       "ntId\022\020\n\003seq\030\002 \001(\003R\003seq\0224\n\007message\030\003 \001(\0132" +
       "\032.threadkeep.v1.ChatMessageR\007message\022\026\n\006" +
       "author\030\004 \001(\tR\006author\022\037\n\013author_role\030\005 \001(" +
@@ -67,9 +67,10 @@ public final class Event {
       "ionSource\022\032\n\010archived\030\017 \001(\010R\010archived\022%\n" +
       "\016token_estimate\030\020 \001(\003R\rtokenEstimate\022\035\n\n" +
       "size_bytes\030\021 \001(\003R\tsizeBytes\022#\n\rtoken_cou" +
-      "nter\030\022 \001(\tR\014tokenCounterBU\n\021dev.threadke" +
-      "ep.v1P\001Z>github.com/threadkeep/threadkee" +
-      "p-go/threadkeep/v1;threadkeepv1b\006proto3"
+      "nter\030\022 \001(\tR\014tokenCounter\022\026\n\006erased\030\023 \001(\010" +
+      "R\006erasedBU\n\021dev.threadkeep.v1P\001Z>github." +
+      "com/threadkeep/threadkeep-go/threadkeep/" +
+      "v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -89,7 +90,7 @@ public final class Event {
     internal_static_threadkeep_v1_SessionEvent_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SessionEvent_descriptor,
-        new java.lang.String[] { "EventId", "Seq", "Message", "Author", "AuthorRole", "Branch", "EventTime", "RecordTime", "InvocationId", "Native", "Usage", "MetadataJson", "Synthetic", "CompactionSource", "Archived", "TokenEstimate", "SizeBytes", "TokenCounter", });
+        new java.lang.String[] { "EventId", "Seq", "Message", "Author", "AuthorRole", "Branch", "EventTime", "RecordTime", "InvocationId", "Native", "Usage", "MetadataJson", "Synthetic", "CompactionSource", "Archived", "TokenEstimate", "SizeBytes", "TokenCounter", "Erased", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Message.getDescriptor();

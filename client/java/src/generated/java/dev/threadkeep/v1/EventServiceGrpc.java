@@ -206,6 +206,134 @@ public final class EventServiceGrpc {
     return getGetContextMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.PopEventsRequest,
+      dev.threadkeep.v1.PopEventsResponse> getPopEventsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "PopEvents",
+      requestType = dev.threadkeep.v1.PopEventsRequest.class,
+      responseType = dev.threadkeep.v1.PopEventsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.PopEventsRequest,
+      dev.threadkeep.v1.PopEventsResponse> getPopEventsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.PopEventsRequest, dev.threadkeep.v1.PopEventsResponse> getPopEventsMethod;
+    if ((getPopEventsMethod = EventServiceGrpc.getPopEventsMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getPopEventsMethod = EventServiceGrpc.getPopEventsMethod) == null) {
+          EventServiceGrpc.getPopEventsMethod = getPopEventsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.PopEventsRequest, dev.threadkeep.v1.PopEventsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "PopEvents"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.PopEventsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.PopEventsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("PopEvents"))
+              .build();
+        }
+      }
+    }
+    return getPopEventsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ClearEventsRequest,
+      dev.threadkeep.v1.ClearEventsResponse> getClearEventsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ClearEvents",
+      requestType = dev.threadkeep.v1.ClearEventsRequest.class,
+      responseType = dev.threadkeep.v1.ClearEventsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ClearEventsRequest,
+      dev.threadkeep.v1.ClearEventsResponse> getClearEventsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ClearEventsRequest, dev.threadkeep.v1.ClearEventsResponse> getClearEventsMethod;
+    if ((getClearEventsMethod = EventServiceGrpc.getClearEventsMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getClearEventsMethod = EventServiceGrpc.getClearEventsMethod) == null) {
+          EventServiceGrpc.getClearEventsMethod = getClearEventsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ClearEventsRequest, dev.threadkeep.v1.ClearEventsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ClearEvents"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ClearEventsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ClearEventsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("ClearEvents"))
+              .build();
+        }
+      }
+    }
+    return getClearEventsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.EraseEventsRequest,
+      dev.threadkeep.v1.EraseEventsResponse> getEraseEventsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "EraseEvents",
+      requestType = dev.threadkeep.v1.EraseEventsRequest.class,
+      responseType = dev.threadkeep.v1.EraseEventsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.EraseEventsRequest,
+      dev.threadkeep.v1.EraseEventsResponse> getEraseEventsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.EraseEventsRequest, dev.threadkeep.v1.EraseEventsResponse> getEraseEventsMethod;
+    if ((getEraseEventsMethod = EventServiceGrpc.getEraseEventsMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getEraseEventsMethod = EventServiceGrpc.getEraseEventsMethod) == null) {
+          EventServiceGrpc.getEraseEventsMethod = getEraseEventsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.EraseEventsRequest, dev.threadkeep.v1.EraseEventsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "EraseEvents"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.EraseEventsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.EraseEventsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("EraseEvents"))
+              .build();
+        }
+      }
+    }
+    return getEraseEventsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ReplaceSuffixRequest,
+      dev.threadkeep.v1.ReplaceSuffixResponse> getReplaceSuffixMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ReplaceSuffix",
+      requestType = dev.threadkeep.v1.ReplaceSuffixRequest.class,
+      responseType = dev.threadkeep.v1.ReplaceSuffixResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ReplaceSuffixRequest,
+      dev.threadkeep.v1.ReplaceSuffixResponse> getReplaceSuffixMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ReplaceSuffixRequest, dev.threadkeep.v1.ReplaceSuffixResponse> getReplaceSuffixMethod;
+    if ((getReplaceSuffixMethod = EventServiceGrpc.getReplaceSuffixMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getReplaceSuffixMethod = EventServiceGrpc.getReplaceSuffixMethod) == null) {
+          EventServiceGrpc.getReplaceSuffixMethod = getReplaceSuffixMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ReplaceSuffixRequest, dev.threadkeep.v1.ReplaceSuffixResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ReplaceSuffix"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ReplaceSuffixRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ReplaceSuffixResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("ReplaceSuffix"))
+              .build();
+        }
+      }
+    }
+    return getReplaceSuffixMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -276,8 +404,8 @@ public final class EventServiceGrpc {
      * <pre>
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-     * STORE_UNAVAILABLE.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
     default void appendEvents(dev.threadkeep.v1.AppendEventsRequest request,
@@ -344,6 +472,56 @@ public final class EventServiceGrpc {
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetContextResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetContextMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+     * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+     * not reused, and the feed reports the removal.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    default void popEvents(dev.threadkeep.v1.PopEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.PopEventsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getPopEventsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+     * with the next seq.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    default void clearEvents(dev.threadkeep.v1.ClearEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ClearEventsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getClearEventsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+     * memories that were made of the events stay as they are.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    default void eraseEvents(dev.threadkeep.v1.EraseEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.EraseEventsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getEraseEventsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+     * Otherwise nothing changes.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    default void replaceSuffix(dev.threadkeep.v1.ReplaceSuffixRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ReplaceSuffixResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getReplaceSuffixMethod(), responseObserver);
+    }
   }
 
   /**
@@ -383,8 +561,8 @@ public final class EventServiceGrpc {
      * <pre>
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-     * STORE_UNAVAILABLE.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
     public void appendEvents(dev.threadkeep.v1.AppendEventsRequest request,
@@ -457,6 +635,60 @@ public final class EventServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getGetContextMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+     * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+     * not reused, and the feed reports the removal.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public void popEvents(dev.threadkeep.v1.PopEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.PopEventsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getPopEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+     * with the next seq.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public void clearEvents(dev.threadkeep.v1.ClearEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ClearEventsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getClearEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+     * memories that were made of the events stay as they are.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public void eraseEvents(dev.threadkeep.v1.EraseEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.EraseEventsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getEraseEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+     * Otherwise nothing changes.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public void replaceSuffix(dev.threadkeep.v1.ReplaceSuffixRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ReplaceSuffixResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getReplaceSuffixMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
@@ -482,8 +714,8 @@ public final class EventServiceGrpc {
      * <pre>
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-     * STORE_UNAVAILABLE.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
     public dev.threadkeep.v1.AppendEventsResponse appendEvents(dev.threadkeep.v1.AppendEventsRequest request) throws io.grpc.StatusException {
@@ -552,6 +784,56 @@ public final class EventServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getGetContextMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+     * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+     * not reused, and the feed reports the removal.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.PopEventsResponse popEvents(dev.threadkeep.v1.PopEventsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getPopEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+     * with the next seq.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ClearEventsResponse clearEvents(dev.threadkeep.v1.ClearEventsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getClearEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+     * memories that were made of the events stay as they are.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.EraseEventsResponse eraseEvents(dev.threadkeep.v1.EraseEventsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getEraseEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+     * Otherwise nothing changes.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ReplaceSuffixResponse replaceSuffix(dev.threadkeep.v1.ReplaceSuffixRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getReplaceSuffixMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -577,8 +859,8 @@ public final class EventServiceGrpc {
      * <pre>
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-     * STORE_UNAVAILABLE.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
     public dev.threadkeep.v1.AppendEventsResponse appendEvents(dev.threadkeep.v1.AppendEventsRequest request) {
@@ -633,6 +915,56 @@ public final class EventServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getGetContextMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+     * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+     * not reused, and the feed reports the removal.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.PopEventsResponse popEvents(dev.threadkeep.v1.PopEventsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getPopEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+     * with the next seq.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ClearEventsResponse clearEvents(dev.threadkeep.v1.ClearEventsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getClearEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+     * memories that were made of the events stay as they are.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.EraseEventsResponse eraseEvents(dev.threadkeep.v1.EraseEventsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getEraseEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+     * Otherwise nothing changes.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ReplaceSuffixResponse replaceSuffix(dev.threadkeep.v1.ReplaceSuffixRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getReplaceSuffixMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -658,8 +990,8 @@ public final class EventServiceGrpc {
      * <pre>
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD,
-     * STORE_UNAVAILABLE.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.AppendEventsResponse> appendEvents(
@@ -719,6 +1051,60 @@ public final class EventServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getGetContextMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
+     * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
+     * not reused, and the feed reports the removal.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.PopEventsResponse> popEvents(
+        dev.threadkeep.v1.PopEventsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getPopEventsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
+     * with the next seq.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ClearEventsResponse> clearEvents(
+        dev.threadkeep.v1.ClearEventsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getClearEventsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
+     * memories that were made of the events stay as they are.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.EraseEventsResponse> eraseEvents(
+        dev.threadkeep.v1.EraseEventsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getEraseEventsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
+     * Otherwise nothing changes.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ReplaceSuffixResponse> replaceSuffix(
+        dev.threadkeep.v1.ReplaceSuffixRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getReplaceSuffixMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_APPEND_EVENTS = 0;
@@ -726,7 +1112,11 @@ public final class EventServiceGrpc {
   private static final int METHODID_LIST_EVENTS = 2;
   private static final int METHODID_LIST_USER_EVENTS = 3;
   private static final int METHODID_GET_CONTEXT = 4;
-  private static final int METHODID_APPEND_STREAM = 5;
+  private static final int METHODID_POP_EVENTS = 5;
+  private static final int METHODID_CLEAR_EVENTS = 6;
+  private static final int METHODID_ERASE_EVENTS = 7;
+  private static final int METHODID_REPLACE_SUFFIX = 8;
+  private static final int METHODID_APPEND_STREAM = 9;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -764,6 +1154,22 @@ public final class EventServiceGrpc {
         case METHODID_GET_CONTEXT:
           serviceImpl.getContext((dev.threadkeep.v1.GetContextRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetContextResponse>) responseObserver);
+          break;
+        case METHODID_POP_EVENTS:
+          serviceImpl.popEvents((dev.threadkeep.v1.PopEventsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.PopEventsResponse>) responseObserver);
+          break;
+        case METHODID_CLEAR_EVENTS:
+          serviceImpl.clearEvents((dev.threadkeep.v1.ClearEventsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ClearEventsResponse>) responseObserver);
+          break;
+        case METHODID_ERASE_EVENTS:
+          serviceImpl.eraseEvents((dev.threadkeep.v1.EraseEventsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.EraseEventsResponse>) responseObserver);
+          break;
+        case METHODID_REPLACE_SUFFIX:
+          serviceImpl.replaceSuffix((dev.threadkeep.v1.ReplaceSuffixRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ReplaceSuffixResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -828,6 +1234,34 @@ public final class EventServiceGrpc {
               dev.threadkeep.v1.GetContextRequest,
               dev.threadkeep.v1.GetContextResponse>(
                 service, METHODID_GET_CONTEXT)))
+        .addMethod(
+          getPopEventsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.PopEventsRequest,
+              dev.threadkeep.v1.PopEventsResponse>(
+                service, METHODID_POP_EVENTS)))
+        .addMethod(
+          getClearEventsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ClearEventsRequest,
+              dev.threadkeep.v1.ClearEventsResponse>(
+                service, METHODID_CLEAR_EVENTS)))
+        .addMethod(
+          getEraseEventsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.EraseEventsRequest,
+              dev.threadkeep.v1.EraseEventsResponse>(
+                service, METHODID_ERASE_EVENTS)))
+        .addMethod(
+          getReplaceSuffixMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ReplaceSuffixRequest,
+              dev.threadkeep.v1.ReplaceSuffixResponse>(
+                service, METHODID_REPLACE_SUFFIX)))
         .build();
   }
 
@@ -882,6 +1316,10 @@ public final class EventServiceGrpc {
               .addMethod(getListEventsMethod())
               .addMethod(getListUserEventsMethod())
               .addMethod(getGetContextMethod())
+              .addMethod(getPopEventsMethod())
+              .addMethod(getClearEventsMethod())
+              .addMethod(getEraseEventsMethod())
+              .addMethod(getReplaceSuffixMethod())
               .build();
         }
       }

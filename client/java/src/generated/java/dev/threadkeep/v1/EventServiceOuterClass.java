@@ -52,6 +52,16 @@ public final class EventServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_AppendEventsResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ReplaceSuffixRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ReplaceSuffixRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ReplaceSuffixResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ReplaceSuffixResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_AppendStreamRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -132,34 +142,54 @@ public final class EventServiceOuterClass {
     java.lang.String[] descriptorData = {
       "\n!threadkeep/v1/event_service.proto\022\rthr" +
       "eadkeep.v1\032\032threadkeep/v1/access.proto\032\033" +
-      "threadkeep/v1/context.proto\032\031threadkeep/" +
-      "v1/event.proto\032\032threadkeep/v1/filter.pro" +
-      "to\032\033threadkeep/v1/session.proto\032#threadk" +
-      "eep/v1/session_service.proto\"\344\001\n\017CreateI" +
-      "fMissing\022-\n\006expiry\030\001 \001(\0132\025.threadkeep.v1" +
-      ".ExpiryR\006expiry\022#\n\rmetadata_json\030\002 \001(\tR\014" +
-      "metadataJson\022B\n\006labels\030\003 \003(\0132*.threadkee" +
-      "p.v1.CreateIfMissing.LabelsEntryR\006labels" +
-      "\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005val" +
-      "ue\030\002 \001(\tR\005value:\0028\001\"\374\002\n\023AppendEventsRequ" +
-      "est\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Ses" +
-      "sionRefR\007session\0223\n\006events\030\002 \003(\0132\033.threa" +
-      "dkeep.v1.SessionEventR\006events\0222\n\024expecte" +
-      "d_log_version\030\003 \001(\003H\000R\022expectedLogVersio" +
-      "n\0225\n\026expected_last_event_id\030\004 \001(\tH\000R\023exp" +
-      "ectedLastEventId\0224\n\tif_exists\030\005 \001(\0162\027.th" +
-      "readkeep.v1.IfExistsR\010ifExists\022J\n\021create" +
-      "_if_missing\030\006 \001(\0132\036.threadkeep.v1.Create" +
-      "IfMissingR\017createIfMissingB\016\n\014preconditi" +
-      "on\"X\n\rAppendedEvent\022\031\n\010event_id\030\001 \001(\tR\007e" +
-      "ventId\022\020\n\003seq\030\002 \001(\003R\003seq\022\032\n\010replayed\030\003 \001" +
-      "(\010R\010replayed\"\350\001\n\024AppendEventsResponse\0224\n" +
-      "\006events\030\001 \003(\0132\034.threadkeep.v1.AppendedEv" +
-      "entR\006events\022\037\n\013log_version\030\002 \001(\003R\nlogVer" +
-      "sion\022\031\n\010last_seq\030\003 \001(\003R\007lastSeq\022\'\n\017sessi" +
-      "on_created\030\004 \001(\010R\016sessionCreated\0225\n\006wind" +
-      "ow\030\005 \001(\0132\035.threadkeep.v1.WindowCountersR" +
-      "\006window\"Q\n\023AppendStreamRequest\022:\n\006append" +
+      "threadkeep/v1/context.proto\032\033threadkeep/" +
+      "v1/erasure.proto\032\031threadkeep/v1/event.pr" +
+      "oto\032!threadkeep/v1/event_removal.proto\032\032" +
+      "threadkeep/v1/filter.proto\032\033threadkeep/v" +
+      "1/session.proto\032#threadkeep/v1/session_s" +
+      "ervice.proto\"\344\001\n\017CreateIfMissing\022-\n\006expi" +
+      "ry\030\001 \001(\0132\025.threadkeep.v1.ExpiryR\006expiry\022" +
+      "#\n\rmetadata_json\030\002 \001(\tR\014metadataJson\022B\n\006" +
+      "labels\030\003 \003(\0132*.threadkeep.v1.CreateIfMis" +
+      "sing.LabelsEntryR\006labels\0329\n\013LabelsEntry\022" +
+      "\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:" +
+      "\0028\001\"\327\003\n\023AppendEventsRequest\0223\n\007session\030\001" +
+      " \001(\0132\031.threadkeep.v1.SessionRefR\007session" +
+      "\0223\n\006events\030\002 \003(\0132\033.threadkeep.v1.Session" +
+      "EventR\006events\0222\n\024expected_log_version\030\003 " +
+      "\001(\003H\000R\022expectedLogVersion\0225\n\026expected_la" +
+      "st_event_id\030\004 \001(\tH\000R\023expectedLastEventId" +
+      "\0224\n\tif_exists\030\005 \001(\0162\027.threadkeep.v1.IfEx" +
+      "istsR\010ifExists\022J\n\021create_if_missing\030\006 \001(" +
+      "\0132\036.threadkeep.v1.CreateIfMissingR\017creat" +
+      "eIfMissing\022!\n\014operation_id\030\010 \001(\tR\013operat" +
+      "ionId\0226\n\010replaced\030\t \001(\0162\032.threadkeep.v1." +
+      "RemovalModeR\010replacedB\016\n\014precondition\"X\n" +
+      "\rAppendedEvent\022\031\n\010event_id\030\001 \001(\tR\007eventI" +
+      "d\022\020\n\003seq\030\002 \001(\003R\003seq\022\032\n\010replayed\030\003 \001(\010R\010r" +
+      "eplayed\"\350\001\n\024AppendEventsResponse\0224\n\006even" +
+      "ts\030\001 \003(\0132\034.threadkeep.v1.AppendedEventR\006" +
+      "events\022\037\n\013log_version\030\002 \001(\003R\nlogVersion\022" +
+      "\031\n\010last_seq\030\003 \001(\003R\007lastSeq\022\'\n\017session_cr" +
+      "eated\030\004 \001(\010R\016sessionCreated\0225\n\006window\030\005 " +
+      "\001(\0132\035.threadkeep.v1.WindowCountersR\006wind" +
+      "ow\"\251\002\n\024ReplaceSuffixRequest\0223\n\007session\030\001" +
+      " \001(\0132\031.threadkeep.v1.SessionRefR\007session" +
+      "\022,\n\022expected_event_ids\030\002 \003(\tR\020expectedEv" +
+      "entIds\0223\n\006events\030\003 \003(\0132\033.threadkeep.v1.S" +
+      "essionEventR\006events\022\033\n\006branch\030\004 \001(\tH\000R\006b" +
+      "ranch\210\001\001\022.\n\004mode\030\005 \001(\0162\032.threadkeep.v1.R" +
+      "emovalModeR\004mode\022!\n\014operation_id\030\006 \001(\tR\013" +
+      "operationIdB\t\n\007_branch\"\326\002\n\025ReplaceSuffix" +
+      "Response\0224\n\006events\030\001 \003(\0132\034.threadkeep.v1" +
+      ".AppendedEventR\006events\022\030\n\007removed\030\002 \001(\003R" +
+      "\007removed\022\037\n\013log_version\030\003 \001(\003R\nlogVersio" +
+      "n\022%\n\016window_version\030\004 \001(\003R\rwindowVersion" +
+      "\022\031\n\010last_seq\030\005 \001(\003R\007lastSeq\0225\n\006window\030\006 " +
+      "\001(\0132\035.threadkeep.v1.WindowCountersR\006wind" +
+      "ow\022\032\n\010replayed\030\007 \001(\010R\010replayed\0227\n\007receip" +
+      "t\030\010 \001(\0132\035.threadkeep.v1.ErasureReceiptR\007" +
+      "receipt\"Q\n\023AppendStreamRequest\022:\n\006append" +
       "\030\001 \001(\0132\".threadkeep.v1.AppendEventsReque" +
       "stR\006append\"\326\001\n\013AppendError\022\022\n\004code\030\001 \001(\005" +
       "R\004code\022\030\n\007message\030\002 \001(\tR\007message\022\026\n\006reas" +
@@ -218,35 +248,47 @@ public final class EventServiceOuterClass {
       "rsion\022(\n\020session_last_seq\030\n \001(\003R\016session" +
       "LastSeq\0226\n\027compactable_through_seq\030\013 \001(\003" +
       "R\025compactableThroughSeq\022\033\n\tmax_bytes\030\016 \001" +
-      "(\003R\010maxBytes*Q\n\010IfExists\022\031\n\025IF_EXISTS_UN" +
+      "(\003R\010maxBytes*h\n\010IfExists\022\031\n\025IF_EXISTS_UN" +
       "SPECIFIED\020\000\022\024\n\020IF_EXISTS_REPLAY\020\001\022\024\n\020IF_" +
-      "EXISTS_IGNORE\020\002*\\\n\tSortOrder\022\032\n\026SORT_ORD" +
-      "ER_UNSPECIFIED\020\000\022\030\n\024SORT_ORDER_ASCENDING" +
-      "\020\001\022\031\n\025SORT_ORDER_DESCENDING\020\0022\314\004\n\014EventS" +
-      "ervice\022`\n\014AppendEvents\022\".threadkeep.v1.A" +
-      "ppendEventsRequest\032#.threadkeep.v1.Appen" +
-      "dEventsResponse\"\007\220\002\002\210\266\030\003\022d\n\014AppendStream" +
-      "\022\".threadkeep.v1.AppendStreamRequest\032#.t" +
-      "hreadkeep.v1.AppendStreamResponse\"\007\220\002\000\210\266" +
-      "\030\003(\0010\001\022T\n\010GetEvent\022\036.threadkeep.v1.GetEv" +
-      "entRequest\032\037.threadkeep.v1.GetEventRespo" +
-      "nse\"\007\220\002\001\210\266\030\002\022Z\n\nListEvents\022 .threadkeep." +
-      "v1.ListEventsRequest\032!.threadkeep.v1.Lis" +
-      "tEventsResponse\"\007\220\002\001\210\266\030\002\022f\n\016ListUserEven" +
-      "ts\022$.threadkeep.v1.ListUserEventsRequest" +
-      "\032%.threadkeep.v1.ListUserEventsResponse\"" +
-      "\007\220\002\001\210\266\030\002\022Z\n\nGetContext\022 .threadkeep.v1.G" +
-      "etContextRequest\032!.threadkeep.v1.GetCont" +
-      "extResponse\"\007\220\002\001\210\266\030\002BU\n\021dev.threadkeep.v" +
-      "1P\001Z>github.com/threadkeep/threadkeep-go" +
-      "/threadkeep/v1;threadkeepv1b\006proto3"
+      "EXISTS_IGNORE\020\002\022\025\n\021IF_EXISTS_REPLACE\020\003*\\" +
+      "\n\tSortOrder\022\032\n\026SORT_ORDER_UNSPECIFIED\020\000\022" +
+      "\030\n\024SORT_ORDER_ASCENDING\020\001\022\031\n\025SORT_ORDER_" +
+      "DESCENDING\020\0022\310\007\n\014EventService\022`\n\014AppendE" +
+      "vents\022\".threadkeep.v1.AppendEventsReques" +
+      "t\032#.threadkeep.v1.AppendEventsResponse\"\007" +
+      "\220\002\002\210\266\030\003\022d\n\014AppendStream\022\".threadkeep.v1." +
+      "AppendStreamRequest\032#.threadkeep.v1.Appe" +
+      "ndStreamResponse\"\007\220\002\000\210\266\030\003(\0010\001\022T\n\010GetEven" +
+      "t\022\036.threadkeep.v1.GetEventRequest\032\037.thre" +
+      "adkeep.v1.GetEventResponse\"\007\220\002\001\210\266\030\002\022Z\n\nL" +
+      "istEvents\022 .threadkeep.v1.ListEventsRequ" +
+      "est\032!.threadkeep.v1.ListEventsResponse\"\007" +
+      "\220\002\001\210\266\030\002\022f\n\016ListUserEvents\022$.threadkeep.v" +
+      "1.ListUserEventsRequest\032%.threadkeep.v1." +
+      "ListUserEventsResponse\"\007\220\002\001\210\266\030\002\022Z\n\nGetCo" +
+      "ntext\022 .threadkeep.v1.GetContextRequest\032" +
+      "!.threadkeep.v1.GetContextResponse\"\007\220\002\001\210" +
+      "\266\030\002\022W\n\tPopEvents\022\037.threadkeep.v1.PopEven" +
+      "tsRequest\032 .threadkeep.v1.PopEventsRespo" +
+      "nse\"\007\220\002\002\210\266\030\003\022]\n\013ClearEvents\022!.threadkeep" +
+      ".v1.ClearEventsRequest\032\".threadkeep.v1.C" +
+      "learEventsResponse\"\007\220\002\002\210\266\030\003\022]\n\013EraseEven" +
+      "ts\022!.threadkeep.v1.EraseEventsRequest\032\"." +
+      "threadkeep.v1.EraseEventsResponse\"\007\220\002\002\210\266" +
+      "\030\005\022c\n\rReplaceSuffix\022#.threadkeep.v1.Repl" +
+      "aceSuffixRequest\032$.threadkeep.v1.Replace" +
+      "SuffixResponse\"\007\220\002\002\210\266\030\003BU\n\021dev.threadkee" +
+      "p.v1P\001Z>github.com/threadkeep/threadkeep" +
+      "-go/threadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.Context.getDescriptor(),
+          dev.threadkeep.v1.Erasure.getDescriptor(),
           dev.threadkeep.v1.Event.getDescriptor(),
+          dev.threadkeep.v1.EventRemoval.getDescriptor(),
           dev.threadkeep.v1.Filter.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
           dev.threadkeep.v1.SessionServiceOuterClass.getDescriptor(),
@@ -268,7 +310,7 @@ public final class EventServiceOuterClass {
     internal_static_threadkeep_v1_AppendEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AppendEventsRequest_descriptor,
-        new java.lang.String[] { "Session", "Events", "ExpectedLogVersion", "ExpectedLastEventId", "IfExists", "CreateIfMissing", "Precondition", });
+        new java.lang.String[] { "Session", "Events", "ExpectedLogVersion", "ExpectedLastEventId", "IfExists", "CreateIfMissing", "OperationId", "Replaced", "Precondition", });
     internal_static_threadkeep_v1_AppendedEvent_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_threadkeep_v1_AppendedEvent_fieldAccessorTable = new
@@ -281,14 +323,26 @@ public final class EventServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AppendEventsResponse_descriptor,
         new java.lang.String[] { "Events", "LogVersion", "LastSeq", "SessionCreated", "Window", });
-    internal_static_threadkeep_v1_AppendStreamRequest_descriptor =
+    internal_static_threadkeep_v1_ReplaceSuffixRequest_descriptor =
       getDescriptor().getMessageTypes().get(4);
+    internal_static_threadkeep_v1_ReplaceSuffixRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ReplaceSuffixRequest_descriptor,
+        new java.lang.String[] { "Session", "ExpectedEventIds", "Events", "Branch", "Mode", "OperationId", });
+    internal_static_threadkeep_v1_ReplaceSuffixResponse_descriptor =
+      getDescriptor().getMessageTypes().get(5);
+    internal_static_threadkeep_v1_ReplaceSuffixResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ReplaceSuffixResponse_descriptor,
+        new java.lang.String[] { "Events", "Removed", "LogVersion", "WindowVersion", "LastSeq", "Window", "Replayed", "Receipt", });
+    internal_static_threadkeep_v1_AppendStreamRequest_descriptor =
+      getDescriptor().getMessageTypes().get(6);
     internal_static_threadkeep_v1_AppendStreamRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AppendStreamRequest_descriptor,
         new java.lang.String[] { "Append", });
     internal_static_threadkeep_v1_AppendError_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_threadkeep_v1_AppendError_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AppendError_descriptor,
@@ -300,67 +354,67 @@ public final class EventServiceOuterClass {
         internal_static_threadkeep_v1_AppendError_MetadataEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_threadkeep_v1_AppendStreamResult_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_threadkeep_v1_AppendStreamResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AppendStreamResult_descriptor,
         new java.lang.String[] { "Index", "Appended", "Error", "Outcome", });
     internal_static_threadkeep_v1_AppendStreamResponse_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_threadkeep_v1_AppendStreamResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AppendStreamResponse_descriptor,
         new java.lang.String[] { "Results", });
     internal_static_threadkeep_v1_GetEventRequest_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_threadkeep_v1_GetEventRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetEventRequest_descriptor,
         new java.lang.String[] { "Session", "EventId", });
     internal_static_threadkeep_v1_GetEventResponse_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_threadkeep_v1_GetEventResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetEventResponse_descriptor,
         new java.lang.String[] { "Event", });
     internal_static_threadkeep_v1_ListEventsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_threadkeep_v1_ListEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListEventsRequest_descriptor,
         new java.lang.String[] { "Session", "Filter", "Order", "PageSize", "PageToken", "AsOfSeq", "AsOfLogVersion", "AsOf", });
     internal_static_threadkeep_v1_ListEventsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_threadkeep_v1_ListEventsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListEventsResponse_descriptor,
         new java.lang.String[] { "Events", "NextPageToken", "LogVersion", "LastSeq", });
     internal_static_threadkeep_v1_ListUserEventsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_threadkeep_v1_ListUserEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListUserEventsRequest_descriptor,
         new java.lang.String[] { "UserId", "App", "Filter", "PageSize", "PageToken", });
     internal_static_threadkeep_v1_UserEvent_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_threadkeep_v1_UserEvent_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_UserEvent_descriptor,
         new java.lang.String[] { "Session", "Event", });
     internal_static_threadkeep_v1_ListUserEventsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_threadkeep_v1_ListUserEventsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListUserEventsResponse_descriptor,
         new java.lang.String[] { "Events", "NextPageToken", });
     internal_static_threadkeep_v1_GetContextRequest_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_threadkeep_v1_GetContextRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetContextRequest_descriptor,
         new java.lang.String[] { "Session", "Spec", "AsOfSeq", "AsOfLogVersion", "AsOf", });
     internal_static_threadkeep_v1_GetContextResponse_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_threadkeep_v1_GetContextResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetContextResponse_descriptor,
@@ -368,7 +422,9 @@ public final class EventServiceOuterClass {
     descriptor.resolveAllFeaturesImmutable();
     dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.Context.getDescriptor();
+    dev.threadkeep.v1.Erasure.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();
+    dev.threadkeep.v1.EventRemoval.getDescriptor();
     dev.threadkeep.v1.Filter.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
     dev.threadkeep.v1.SessionServiceOuterClass.getDescriptor();

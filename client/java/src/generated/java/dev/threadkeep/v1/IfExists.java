@@ -39,6 +39,16 @@ public enum IfExists
    * <code>IF_EXISTS_IGNORE = 2;</code>
    */
   IF_EXISTS_IGNORE(2),
+  /**
+   * <pre>
+   * If the content differs, the event replaces the stored one: it gets a new seq and the place of the earlier version in
+   * the window; if that is not in the window any more, it is appended. The earlier version stays in the history under the
+   * same id, archived or erased: see AppendEventsRequest.replaced. Not for AppendStream.
+   * </pre>
+   *
+   * <code>IF_EXISTS_REPLACE = 3;</code>
+   */
+  IF_EXISTS_REPLACE(3),
   UNRECOGNIZED(-1),
   ;
 
@@ -75,6 +85,16 @@ public enum IfExists
    * <code>IF_EXISTS_IGNORE = 2;</code>
    */
   public static final int IF_EXISTS_IGNORE_VALUE = 2;
+  /**
+   * <pre>
+   * If the content differs, the event replaces the stored one: it gets a new seq and the place of the earlier version in
+   * the window; if that is not in the window any more, it is appended. The earlier version stays in the history under the
+   * same id, archived or erased: see AppendEventsRequest.replaced. Not for AppendStream.
+   * </pre>
+   *
+   * <code>IF_EXISTS_REPLACE = 3;</code>
+   */
+  public static final int IF_EXISTS_REPLACE_VALUE = 3;
 
 
   public final int getNumber() {
@@ -104,6 +124,7 @@ public enum IfExists
       case 0: return IF_EXISTS_UNSPECIFIED;
       case 1: return IF_EXISTS_REPLAY;
       case 2: return IF_EXISTS_IGNORE;
+      case 3: return IF_EXISTS_REPLACE;
       default: return null;
     }
   }

@@ -410,7 +410,7 @@ java.lang.String defaultValue) {
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
+   * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
    * </pre>
    *
    * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -425,7 +425,7 @@ java.lang.String defaultValue) {
   private long windowVersion_ = 0L;
   /**
    * <pre>
-   * OUTPUT_ONLY. Window version: increases by one with each compaction.
+   * OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
    * </pre>
    *
    * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -2380,7 +2380,7 @@ java.lang.String defaultValue) {
     private long logVersion_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
+     * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -2392,7 +2392,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
+     * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -2408,7 +2408,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
+     * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -2424,7 +2424,7 @@ java.lang.String defaultValue) {
     private long windowVersion_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. Window version: increases by one with each compaction.
+     * OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
      * </pre>
      *
      * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -2436,7 +2436,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Window version: increases by one with each compaction.
+     * OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
      * </pre>
      *
      * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>
@@ -2452,7 +2452,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Window version: increases by one with each compaction.
+     * OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
      * </pre>
      *
      * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>

@@ -619,8 +619,8 @@ private static final long serialVersionUID = 0L;
   private boolean archived_ = false;
   /**
    * <pre>
-   * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
-   * searchable.
+   * OUTPUT_ONLY. True if a compaction or a removal took the event out of the active window. Unless it is erased, it
+   * remains readable and searchable.
    * </pre>
    *
    * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -711,6 +711,22 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int ERASED_FIELD_NUMBER = 19;
+  private boolean erased_ = false;
+  /**
+   * <pre>
+   * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
+   * also true. Lists contain it unless their filter has exclude_archived.
+   * </pre>
+   *
+   * <code>bool erased = 19 [json_name = "erased"];</code>
+   * @return The erased.
+   */
+  @java.lang.Override
+  public boolean getErased() {
+    return erased_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -778,6 +794,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(tokenCounter_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 18, tokenCounter_);
+    }
+    if (erased_ != false) {
+      output.writeBool(19, erased_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -852,6 +871,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(tokenCounter_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(18, tokenCounter_);
     }
+    if (erased_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(19, erased_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -918,6 +941,8 @@ private static final long serialVersionUID = 0L;
         != other.getSizeBytes()) return false;
     if (!getTokenCounter()
         .equals(other.getTokenCounter())) return false;
+    if (getErased()
+        != other.getErased()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -980,6 +1005,9 @@ private static final long serialVersionUID = 0L;
         getSizeBytes());
     hash = (37 * hash) + TOKEN_COUNTER_FIELD_NUMBER;
     hash = (53 * hash) + getTokenCounter().hashCode();
+    hash = (37 * hash) + ERASED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getErased());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1163,6 +1191,7 @@ private static final long serialVersionUID = 0L;
       tokenEstimate_ = 0L;
       sizeBytes_ = 0L;
       tokenCounter_ = "";
+      erased_ = false;
       return this;
     }
 
@@ -1266,6 +1295,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00020000) != 0)) {
         result.tokenCounter_ = tokenCounter_;
       }
+      if (((from_bitField0_ & 0x00040000) != 0)) {
+        result.erased_ = erased_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1350,6 +1382,9 @@ private static final long serialVersionUID = 0L;
         tokenCounter_ = other.tokenCounter_;
         bitField0_ |= 0x00020000;
         onChanged();
+      }
+      if (other.getErased() != false) {
+        setErased(other.getErased());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1477,6 +1512,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00020000;
               break;
             } // case 146
+            case 152: {
+              erased_ = input.readBool();
+              bitField0_ |= 0x00040000;
+              break;
+            } // case 152
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3041,8 +3081,8 @@ private static final long serialVersionUID = 0L;
     private boolean archived_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
-     * searchable.
+     * OUTPUT_ONLY. True if a compaction or a removal took the event out of the active window. Unless it is erased, it
+     * remains readable and searchable.
      * </pre>
      *
      * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -3054,8 +3094,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
-     * searchable.
+     * OUTPUT_ONLY. True if a compaction or a removal took the event out of the active window. Unless it is erased, it
+     * remains readable and searchable.
      * </pre>
      *
      * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -3071,8 +3111,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
-     * searchable.
+     * OUTPUT_ONLY. True if a compaction or a removal took the event out of the active window. Unless it is erased, it
+     * remains readable and searchable.
      * </pre>
      *
      * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -3269,6 +3309,53 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       tokenCounter_ = value;
       bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+
+    private boolean erased_ ;
+    /**
+     * <pre>
+     * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
+     * also true. Lists contain it unless their filter has exclude_archived.
+     * </pre>
+     *
+     * <code>bool erased = 19 [json_name = "erased"];</code>
+     * @return The erased.
+     */
+    @java.lang.Override
+    public boolean getErased() {
+      return erased_;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
+     * also true. Lists contain it unless their filter has exclude_archived.
+     * </pre>
+     *
+     * <code>bool erased = 19 [json_name = "erased"];</code>
+     * @param value The erased to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErased(boolean value) {
+
+      erased_ = value;
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
+     * also true. Lists contain it unless their filter has exclude_archived.
+     * </pre>
+     *
+     * <code>bool erased = 19 [json_name = "erased"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearErased() {
+      bitField0_ = (bitField0_ & ~0x00040000);
+      erased_ = false;
       onChanged();
       return this;
     }

@@ -317,8 +317,8 @@ public interface SessionEventOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. True if a compaction removed the event from the active window. The event remains readable and
-   * searchable.
+   * OUTPUT_ONLY. True if a compaction or a removal took the event out of the active window. Unless it is erased, it
+   * remains readable and searchable.
    * </pre>
    *
    * <code>bool archived = 15 [json_name = "archived"];</code>
@@ -368,4 +368,15 @@ public interface SessionEventOrBuilder extends
    */
   com.google.protobuf.ByteString
       getTokenCounterBytes();
+
+  /**
+   * <pre>
+   * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
+   * also true. Lists contain it unless their filter has exclude_archived.
+   * </pre>
+   *
+   * <code>bool erased = 19 [json_name = "erased"];</code>
+   * @return The erased.
+   */
+  boolean getErased();
 }

@@ -216,7 +216,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Log version: increases by one with each appended batch and each compaction. 0 for a new session.
+   * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
    * </pre>
    *
    * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -226,7 +226,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Window version: increases by one with each compaction.
+   * OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
    * </pre>
    *
    * <code>int64 window_version = 9 [json_name = "windowVersion"];</code>

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * Log version: increases by one with each append and each compaction.
+   * Log version: increases by one with each append, compaction and removal.
    * </pre>
    *
    * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   private long windowVersion_ = 0L;
   /**
    * <pre>
-   * Window version: increases by one with each compaction.
+   * Window version: increases by one with each compaction and removal.
    * </pre>
    *
    * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -525,7 +525,7 @@ private static final long serialVersionUID = 0L;
     private long logVersion_ ;
     /**
      * <pre>
-     * Log version: increases by one with each append and each compaction.
+     * Log version: increases by one with each append, compaction and removal.
      * </pre>
      *
      * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -537,7 +537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Log version: increases by one with each append and each compaction.
+     * Log version: increases by one with each append, compaction and removal.
      * </pre>
      *
      * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Log version: increases by one with each append and each compaction.
+     * Log version: increases by one with each append, compaction and removal.
      * </pre>
      *
      * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -569,7 +569,7 @@ private static final long serialVersionUID = 0L;
     private long windowVersion_ ;
     /**
      * <pre>
-     * Window version: increases by one with each compaction.
+     * Window version: increases by one with each compaction and removal.
      * </pre>
      *
      * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -581,7 +581,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Window version: increases by one with each compaction.
+     * Window version: increases by one with each compaction and removal.
      * </pre>
      *
      * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>
@@ -597,7 +597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Window version: increases by one with each compaction.
+     * Window version: increases by one with each compaction and removal.
      * </pre>
      *
      * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>

@@ -12,7 +12,7 @@ public interface SessionVersionsOrBuilder extends
 
   /**
    * <pre>
-   * Log version: increases by one with each append and each compaction.
+   * Log version: increases by one with each append, compaction and removal.
    * </pre>
    *
    * <code>int64 log_version = 1 [json_name = "logVersion"];</code>
@@ -22,7 +22,7 @@ public interface SessionVersionsOrBuilder extends
 
   /**
    * <pre>
-   * Window version: increases by one with each compaction.
+   * Window version: increases by one with each compaction and removal.
    * </pre>
    *
    * <code>int64 window_version = 2 [json_name = "windowVersion"];</code>

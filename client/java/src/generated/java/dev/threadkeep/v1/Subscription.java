@@ -68,48 +68,50 @@ public final class Subscription {
       "\n threadkeep/v1/subscription.proto\022\rthre" +
       "adkeep.v1\032\037google/protobuf/timestamp.pro" +
       "to\032\036threadkeep/v1/compaction.proto\032\031thre" +
-      "adkeep/v1/event.proto\032\033threadkeep/v1/ses" +
-      "sion.proto\"\253\001\n\017SessionVersions\022\037\n\013log_ve" +
-      "rsion\030\001 \001(\003R\nlogVersion\022%\n\016window_versio" +
-      "n\030\002 \001(\003R\rwindowVersion\022\031\n\010last_seq\030\003 \001(\003" +
-      "R\007lastSeq\0225\n\006window\030\004 \001(\0132\035.threadkeep.v" +
-      "1.WindowCountersR\006window\"_\n\nEventBatch\0223" +
-      "\n\006events\030\001 \003(\0132\033.threadkeep.v1.SessionEv" +
-      "entR\006events\022\034\n\tcontinues\030\002 \001(\010R\tcontinue" +
-      "s\"\244\001\n\020CompactionNotice\0229\n\ncompaction\030\001 \001" +
-      "(\0132\031.threadkeep.v1.CompactionR\ncompactio" +
-      "n\0227\n\010inserted\030\002 \003(\0132\033.threadkeep.v1.Sess" +
-      "ionEventR\010inserted\022\034\n\tcontinues\030\003 \001(\010R\tc" +
-      "ontinues\"w\n\rSessionChange\0224\n\004kind\030\001 \001(\0162" +
-      " .threadkeep.v1.SessionChangeKindR\004kind\022" +
-      "0\n\007session\030\002 \001(\0132\026.threadkeep.v1.Session" +
-      "R\007session\"?\n\nCheckpoint\0221\n\004kind\030\001 \001(\0162\035." +
-      "threadkeep.v1.CheckpointKindR\004kind\"\333\003\n\006C" +
-      "hange\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.S" +
-      "essionRefR\007session\0221\n\005batch\030\002 \001(\0132\031.thre" +
-      "adkeep.v1.EventBatchH\000R\005batch\022A\n\ncompact" +
-      "ion\030\003 \001(\0132\037.threadkeep.v1.CompactionNoti" +
-      "ceH\000R\ncompaction\022E\n\016session_change\030\004 \001(\013" +
-      "2\034.threadkeep.v1.SessionChangeH\000R\rsessio" +
-      "nChange\022;\n\ncheckpoint\030\005 \001(\0132\031.threadkeep" +
-      ".v1.CheckpointH\000R\ncheckpoint\022!\n\014resume_t" +
-      "oken\030\006 \001(\tR\013resumeToken\022:\n\010versions\030\007 \001(" +
-      "\0132\036.threadkeep.v1.SessionVersionsR\010versi" +
-      "ons\022;\n\013change_time\030\010 \001(\0132\032.google.protob" +
-      "uf.TimestampR\nchangeTimeB\006\n\004kind*\274\001\n\021Ses" +
-      "sionChangeKind\022#\n\037SESSION_CHANGE_KIND_UN" +
-      "SPECIFIED\020\000\022\037\n\033SESSION_CHANGE_KIND_CREAT" +
-      "ED\020\001\022\037\n\033SESSION_CHANGE_KIND_UPDATED\020\002\022\037\n" +
-      "\033SESSION_CHANGE_KIND_EXPIRED\020\003\022\037\n\033SESSIO" +
-      "N_CHANGE_KIND_DELETED\020\004*\313\001\n\016CheckpointKi" +
-      "nd\022\037\n\033CHECKPOINT_KIND_UNSPECIFIED\020\000\022\033\n\027C" +
-      "HECKPOINT_KIND_STARTED\020\001\022\035\n\031CHECKPOINT_K" +
-      "IND_CAUGHT_UP\020\002\022\035\n\031CHECKPOINT_KIND_HEART" +
-      "BEAT\020\003\022\037\n\033CHECKPOINT_KIND_FELL_BEHIND\020\004\022" +
-      "\034\n\030CHECKPOINT_KIND_DRAINING\020\005BU\n\021dev.thr" +
-      "eadkeep.v1P\001Z>github.com/threadkeep/thre" +
-      "adkeep-go/threadkeep/v1;threadkeepv1b\006pr" +
-      "oto3"
+      "adkeep/v1/event.proto\032!threadkeep/v1/eve" +
+      "nt_removal.proto\032\033threadkeep/v1/session." +
+      "proto\"\253\001\n\017SessionVersions\022\037\n\013log_version" +
+      "\030\001 \001(\003R\nlogVersion\022%\n\016window_version\030\002 \001" +
+      "(\003R\rwindowVersion\022\031\n\010last_seq\030\003 \001(\003R\007las" +
+      "tSeq\0225\n\006window\030\004 \001(\0132\035.threadkeep.v1.Win" +
+      "dowCountersR\006window\"_\n\nEventBatch\0223\n\006eve" +
+      "nts\030\001 \003(\0132\033.threadkeep.v1.SessionEventR\006" +
+      "events\022\034\n\tcontinues\030\002 \001(\010R\tcontinues\"\244\001\n" +
+      "\020CompactionNotice\0229\n\ncompaction\030\001 \001(\0132\031." +
+      "threadkeep.v1.CompactionR\ncompaction\0227\n\010" +
+      "inserted\030\002 \003(\0132\033.threadkeep.v1.SessionEv" +
+      "entR\010inserted\022\034\n\tcontinues\030\003 \001(\010R\tcontin" +
+      "ues\"w\n\rSessionChange\0224\n\004kind\030\001 \001(\0162 .thr" +
+      "eadkeep.v1.SessionChangeKindR\004kind\0220\n\007se" +
+      "ssion\030\002 \001(\0132\026.threadkeep.v1.SessionR\007ses" +
+      "sion\"?\n\nCheckpoint\0221\n\004kind\030\001 \001(\0162\035.threa" +
+      "dkeep.v1.CheckpointKindR\004kind\"\225\004\n\006Change" +
+      "\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessio" +
+      "nRefR\007session\0221\n\005batch\030\002 \001(\0132\031.threadkee" +
+      "p.v1.EventBatchH\000R\005batch\022A\n\ncompaction\030\003" +
+      " \001(\0132\037.threadkeep.v1.CompactionNoticeH\000R" +
+      "\ncompaction\022E\n\016session_change\030\004 \001(\0132\034.th" +
+      "readkeep.v1.SessionChangeH\000R\rsessionChan" +
+      "ge\022;\n\ncheckpoint\030\005 \001(\0132\031.threadkeep.v1.C" +
+      "heckpointH\000R\ncheckpoint\0228\n\007removal\030\n \001(\013" +
+      "2\034.threadkeep.v1.RemovalNoticeH\000R\007remova" +
+      "l\022!\n\014resume_token\030\006 \001(\tR\013resumeToken\022:\n\010" +
+      "versions\030\007 \001(\0132\036.threadkeep.v1.SessionVe" +
+      "rsionsR\010versions\022;\n\013change_time\030\010 \001(\0132\032." +
+      "google.protobuf.TimestampR\nchangeTimeB\006\n" +
+      "\004kind*\274\001\n\021SessionChangeKind\022#\n\037SESSION_C" +
+      "HANGE_KIND_UNSPECIFIED\020\000\022\037\n\033SESSION_CHAN" +
+      "GE_KIND_CREATED\020\001\022\037\n\033SESSION_CHANGE_KIND" +
+      "_UPDATED\020\002\022\037\n\033SESSION_CHANGE_KIND_EXPIRE" +
+      "D\020\003\022\037\n\033SESSION_CHANGE_KIND_DELETED\020\004*\313\001\n" +
+      "\016CheckpointKind\022\037\n\033CHECKPOINT_KIND_UNSPE" +
+      "CIFIED\020\000\022\033\n\027CHECKPOINT_KIND_STARTED\020\001\022\035\n" +
+      "\031CHECKPOINT_KIND_CAUGHT_UP\020\002\022\035\n\031CHECKPOI" +
+      "NT_KIND_HEARTBEAT\020\003\022\037\n\033CHECKPOINT_KIND_F" +
+      "ELL_BEHIND\020\004\022\034\n\030CHECKPOINT_KIND_DRAINING" +
+      "\020\005BU\n\021dev.threadkeep.v1P\001Z>github.com/th" +
+      "readkeep/threadkeep-go/threadkeep/v1;thr" +
+      "eadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -117,6 +119,7 @@ public final class Subscription {
           com.google.protobuf.TimestampProto.getDescriptor(),
           dev.threadkeep.v1.CompactionOuterClass.getDescriptor(),
           dev.threadkeep.v1.Event.getDescriptor(),
+          dev.threadkeep.v1.EventRemoval.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
         });
     internal_static_threadkeep_v1_SessionVersions_descriptor =
@@ -154,11 +157,12 @@ public final class Subscription {
     internal_static_threadkeep_v1_Change_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_Change_descriptor,
-        new java.lang.String[] { "Session", "Batch", "Compaction", "SessionChange", "Checkpoint", "ResumeToken", "Versions", "ChangeTime", "Kind", });
+        new java.lang.String[] { "Session", "Batch", "Compaction", "SessionChange", "Checkpoint", "Removal", "ResumeToken", "Versions", "ChangeTime", "Kind", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.CompactionOuterClass.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();
+    dev.threadkeep.v1.EventRemoval.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
   }
 

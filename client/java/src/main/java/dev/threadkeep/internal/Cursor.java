@@ -20,13 +20,18 @@ public final class Cursor {
   private String token = "";
 
   /** Returns the change if it is complete and new. Empty if parts are missing, it is a repetition, or its kind is unknown. */
+<<<<<<< HEAD:client/java/src/main/java/dev/threadkeep/internal/Cursor.java
   public Optional<Change> take(Change part) {
     if (part.getBatch().getContinues() || part.getCompaction().getContinues()) {
+=======
+  Optional<Change> take(Change part) {
+    if (part.getBatch().getContinues() || part.getCompaction().getContinues() || part.getRemoval().getContinues()) {
+>>>>>>> 09cdf151 (removals: pop, clear, erase and replace events; operation ids):client/java/src/main/java/dev/threadkeep/Cursor.java
       parts.add(part);
       return Optional.empty();
     }
     Change change = part;
-    if ((part.hasBatch() || part.hasCompaction()) && !parts.isEmpty()) {
+    if ((part.hasBatch() || part.hasCompaction() || part.hasRemoval()) && !parts.isEmpty()) {
       parts.add(part);
       change = joined();
       parts.clear();
@@ -73,6 +78,9 @@ public final class Cursor {
       var notice = whole.getCompactionBuilder().clearInserted();
       notice.setCompaction(parts.get(0).getCompaction().getCompaction());
       parts.forEach(part -> notice.addAllInserted(part.getCompaction().getInsertedList()));
+    } else if (whole.hasRemoval()) {
+      var notice = whole.getRemovalBuilder().clearInserted();
+      parts.forEach(part -> notice.addAllInserted(part.getRemoval().getInsertedList()));
     } else {
       var batch = whole.getBatchBuilder().clearEvents();
       parts.forEach(part -> batch.addAllEvents(part.getBatch().getEventsList()));

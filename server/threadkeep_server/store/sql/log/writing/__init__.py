@@ -1,0 +1,1 @@
+"""What several writers of the log share."""

@@ -1,0 +1,52 @@
+"""Removals through the Python SDK."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from tests.api.conftest import ServerFactory
+from threadkeep import AsyncClient, Change, RemovalKind, Removed, user
+from threadkeep.errors import OperationConflict, VersionMismatch
+
+
+async def test_a_session_is_popped_replaced_erased_and_cleared(start_server: ServerFactory) -> None:
+    server = start_server()
+    async with AsyncClient(f"127.0.0.1:{server.grpc_port}", app="shop", user_id="ada") as client:
+        session = client.session("s1")
+        await session.append(*(user(text, event_id=text) for text in "abcdef"), create=True)
+        popped = await session.pop(2)
+        assert [event.text for event in popped.events] == ["e", "f"]
+        done = await session.replace_suffix(["c", "d"], user("x", event_id="c"), operation_id="op")
+        assert (done.removed, done.replayed) == (2, False)
+        assert (await session.replace_suffix(["c", "d"], user("x"), operation_id="op")).replayed
+        with pytest.raises(OperationConflict) as caught:
+            await session.append("other", operation_id="op")
+        assert caught.value.operation_id == "op"
+        with pytest.raises(VersionMismatch):
+            await session.replace_suffix(["nope"], user("x"))
+        await session.append(user("new", event_id="b"), replace_existing=True)
+        assert (await session.erase_events(["a"])).receipt.deleted_events == 1
+        assert [event.text async for event in session.events()] == ["", "new", "b", "c", "d", "e", "f", "x"]
+        assert (await session.clear()).removed == 2
+        assert not (await session.get_context()).events
+        changes = [change async for change in _removals(session.watch(from_beginning=True), 5)]
+        assert [(change.kind, change.event_ids) for change in changes] == [
+            (RemovalKind.REMOVAL_KIND_POPPED, ["e", "f"]),
+            (RemovalKind.REMOVAL_KIND_REPLACED, ["c", "d"]),
+            (RemovalKind.REMOVAL_KIND_REPLACED, ["b"]),
+            (RemovalKind.REMOVAL_KIND_ERASED, ["a"]),
+            (RemovalKind.REMOVAL_KIND_CLEARED, []),
+        ]
+        assert [[event.text for event in change.inserted] for change in changes] == [[], ["x"], ["new"], [], []]
+
+
+async def _removals(changes: AsyncGenerator[Change], count: int) -> AsyncGenerator[Removed]:
+    async for change in changes:
+        if isinstance(change, Removed):
+            yield change
+            count -= 1
+            if not count:
+                await changes.aclose()
+                return
