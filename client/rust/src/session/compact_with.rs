@@ -18,7 +18,8 @@ const ATTEMPTS: usize = 5;
 
 type Summarize = Box<dyn FnMut(SummaryPrompt) -> BoxFuture<'static, Result<String, BoxError>> + Send>;
 
-/// A compaction with the caller's model: set its strategy, then await it. See [`SessionHandle::compact_with`].
+/// A compaction with the caller's model: set its strategy, then await it. See
+/// [`SessionHandle::compact_with`](crate::SessionHandle::compact_with).
 #[must_use = "nothing is compacted until it is awaited"]
 pub struct CompactWith {
     plan: Call<PlanCompactionRequest>,
