@@ -20,8 +20,9 @@ from threadkeep_server.domain.model import EventDraft, Role
 from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.engine.factory import open_engine
 from threadkeep_server.store.sql.schema import versions
+from threadkeep_server.store.sql.schema.memories import memories
 from threadkeep_server.store.sql.schema.migrations import plain_text, rewriting
-from threadkeep_server.store.sql.schema.tables import changes, compactions, events, memories, sessions
+from threadkeep_server.store.sql.schema.tables import changes, compactions, events, sessions
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 # Unknown fields, as of a newer writer: a number, bytes, and a group with a field 1.
@@ -150,13 +151,30 @@ def _downgrade(connection: Connection) -> None:
         connection.exec_driver_sql(f"DROP INDEX {name}")
         connection.exec_driver_sql(f"CREATE INDEX {name} ON sessions ({columns})")
     connection.exec_driver_sql("DROP INDEX sessions_created")
-    for table in ("removals", "archivings", "listed_events", "erasures", "erased_ids", "tenant_keys", "window_changes"):
+    for table in (
+        "removals",
+        "archivings",
+        "listed_events",
+        "erasures",
+        "erased_ids",
+        "tenant_keys",
+        "window_changes",
+        "memory_prefixes",
+        "operations",
+        "erased_events",
+        "superseded_events",
+        "log_erasures",
+    ):
         connection.exec_driver_sql(f"DROP TABLE {table}")
     for index in ("sessions_active", "sessions_active_user", "sessions_active_app", "events_all_leads", "events_counted"):
+        connection.exec_driver_sql(f"DROP INDEX {index}")
+    for index in ("memories_namespace", "memories_expiry"):
         connection.exec_driver_sql(f"DROP INDEX {index}")
     connection.exec_driver_sql("ALTER TABLE sessions DROP COLUMN active_minute")
     for column in ("added_version", "archived_version", "counters"):
         connection.exec_driver_sql(f"ALTER TABLE events DROP COLUMN {column}")
+    for column in ("namespace", "update_time", "ttl", "expire_time"):
+        connection.exec_driver_sql(f"ALTER TABLE memories DROP COLUMN {column}")
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("DROP FUNCTION threadkeep_append")
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")

@@ -42,6 +42,7 @@ from tests.store.rows.search.found_events import FoundEventRows
 from tests.store.rows.search.literal_search import SearchPagingRows, SearchRows, TextRows
 from tests.store.rows.search.memory_terms import MemoryCandidateRows
 from tests.store.rows.search.memory_vectors import DurableVectorRows, MemoryVectorRows, SharedVectorRows
+from tests.store.rows.search.memory_writes import ConditionRows, MemoryExpiryRows, NamespaceRows, WritingRows
 from tests.store.rows.search.ranked_search import CandidateChangeRows, CandidateRows
 from tests.store.rows.search.scopes import CandidateLimitRows, CandidateScopeRows
 from tests.store.rows.search.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
@@ -118,6 +119,10 @@ class TextSuite(
     IngestionRows,
     ForgettingRows,
     MemoryListRows,
+    WritingRows,
+    NamespaceRows,
+    ConditionRows,
+    MemoryExpiryRows,
     SubstringRows,
     MemoryCandidateRows,
     UpkeepRows,

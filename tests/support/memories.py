@@ -20,6 +20,8 @@ from threadkeep_server.domain.memories import (
     MemoryOutcome,
     MemoryScope,
 )
+from threadkeep_server.domain.memory.namespaces import Namespace, NamespaceQuery
+from threadkeep_server.domain.memory.writes import MemoryWrite, Written
 from threadkeep_server.domain.search import ALL_FIELDS, Candidates, Field, WordQuery
 from threadkeep_server.store.contract.store import Store
 
@@ -59,6 +61,36 @@ async def remember(
     ingesting: bool = False,
 ) -> list[MemoryOutcome]:
     return list(await store.add_memories(tenant, scope, drafts, now, ingesting=ingesting))
+
+
+async def upsert(
+    store: Store,
+    *drafts: MemoryDraft,
+    scope: MemoryScope = ALICE,
+    now: int = NOW,
+    expected: str | None = None,
+    before: Sequence[MemoryDraft] = (),
+    replacing: bool = True,
+) -> Sequence[Written]:
+    """`expected`: of each of the drafts, which are written after those of `before`."""
+    writes = [*map(MemoryWrite, before), *(MemoryWrite(draft, expected) for draft in drafts)]
+    return await store.write_memories(TENANT, scope, writes, now, replacing=replacing)
+
+
+async def named(store: Store, *names: str, now: int = NOW) -> Mapping[str, Memory]:
+    return (await store.memories_by_name(TENANT, ALICE, names, now, 1 << 20)).found
+
+
+async def namespaces(store: Store, wanted: NamespaceQuery, *, limit: int = 100, now: int = NOW) -> list[Namespace]:
+    """Returns those of all pages, each of at most `limit`."""
+    listed: list[Namespace] = []
+    cursor: str | None = None
+    while True:
+        page = await store.memory_namespaces(TENANT, ALICE, wanted, limit, cursor, now)
+        assert len(page.namespaces) <= limit
+        listed += page.namespaces
+        if (cursor := page.cursor) is None:
+            return listed
 
 
 async def ingest(store: Store, *drafts: MemoryDraft, **options: Any) -> list[MemoryOutcome]:

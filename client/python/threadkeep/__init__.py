@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ._async.session_handle import AsyncSessionHandle
     from ._convert import CreateOptions
     from ._deliveries import Park
-    from ._search import MemorySelection, SearchOptions, memory_entry, recency
+    from ._search import MemorySelection, SearchOptions, condition, memory_entry, memory_name, memory_write, recency
     from ._sync.client import Client
     from ._sync.memories import UserMemory
     from ._sync.session_handle import SessionHandle
@@ -88,14 +88,17 @@ if TYPE_CHECKING:
         SortOrder,
     )
     from .v1.filter_pb2 import AuthorFilter, AuthorSet, BranchMatch, EventFilter, KeywordMatch, LogView, NumberedPage
-    from .v1.memory_pb2 import MemoryEntry, MemoryScope
+    from .v1.memory_pb2 import MemoryEntry, MemoryName, MemoryScope, MetadataCondition
     from .v1.memory_service_pb2 import (
         AddedMemory,
         AddMemoriesResponse,
         AddSessionToMemoryResponse,
         DeleteMemoriesResponse,
         ListMemoriesResponse,
+        ListMemoryNamespacesResponse,
+        MemoryWrite,
         SearchMemoryResponse,
+        UpsertedMemory,
     )
     from .v1.message_pb2 import ChatMessage, Part
     from .v1.search_pb2 import Highlight, Recency, SearchField, SearchMode
@@ -211,15 +214,19 @@ __all__ = [
     "ListConsumersResponse",
     "ListEventsResponse",
     "ListMemoriesResponse",
+    "ListMemoryNamespacesResponse",
     "ListParkedChangesResponse",
     "ListSessionsResponse",
     "ListToolsResponse",
     "LogView",
     "MemoryEntry",
     "MemoryFilter",
+    "MemoryName",
     "MemoryProvider",
     "MemoryScope",
     "MemorySelection",
+    "MemoryWrite",
+    "MetadataCondition",
     "NativeContent",
     "NumberedPage",
     "Park",
@@ -264,11 +271,13 @@ __all__ = [
     "ToolCall",
     "ToolDefinition",
     "ToolResult",
+    "UpsertedMemory",
     "UserMemory",
     "WindowCounters",
     "__version__",
     "assistant",
     "compaction",
+    "condition",
     "data",
     "error_of",
     "errors",
@@ -278,6 +287,8 @@ __all__ = [
     "include",
     "media",
     "memory_entry",
+    "memory_name",
+    "memory_write",
     "new_event_id",
     "reasoning",
     "recency",

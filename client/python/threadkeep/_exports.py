@@ -12,7 +12,7 @@ _NAMES = {
     "_async.session_handle": "AsyncSessionHandle",
     "_convert": "CreateOptions",
     "_deliveries": "Park",
-    "_search": "MemorySelection SearchOptions memory_entry recency",
+    "_search": "MemorySelection SearchOptions condition memory_entry memory_name memory_write recency",
     "_sync.client": "Client",
     "_sync.memories": "UserMemory",
     "_sync.session_handle": "SessionHandle",
@@ -45,10 +45,10 @@ _NAMES = {
         "SortOrder"
     ),
     "v1.filter_pb2": "AuthorFilter AuthorSet BranchMatch EventFilter KeywordMatch LogView NumberedPage",
-    "v1.memory_pb2": "MemoryEntry MemoryScope",
+    "v1.memory_pb2": "MemoryEntry MemoryName MemoryScope MetadataCondition",
     "v1.memory_service_pb2": (
         "AddedMemory AddMemoriesResponse AddSessionToMemoryResponse DeleteMemoriesResponse ListMemoriesResponse "
-        "SearchMemoryResponse"
+        "ListMemoryNamespacesResponse MemoryWrite SearchMemoryResponse UpsertedMemory"
     ),
     "v1.message_pb2": "ChatMessage Part",
     "v1.search_pb2": "Highlight Recency SearchField SearchMode",

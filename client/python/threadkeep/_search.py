@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
@@ -9,7 +10,8 @@ from typing import Any, TypedDict
 from ._arguments import refuse_unknown
 from ._convert import Metadata, check, enum_value, json_text, timestamp
 from .messages import new_event_id
-from .v1.memory_pb2 import MemoryEntry, MemoryFilter
+from .v1.memory_pb2 import MemoryEntry, MemoryFilter, MemoryName, MetadataCondition, MetadataOperator
+from .v1.memory_service_pb2 import IfMemoryExists, MemoryWrite
 from .v1.message_pb2 import ChatMessage, Part, Role
 from .v1.search_pb2 import Recency, SearchField, SearchMode
 from .v1.search_service_pb2 import HitGrouping, SearchEventsRequest
@@ -47,7 +49,8 @@ class MemorySelection(TypedDict, total=False):
     """Selects memory entries. Conditions combine with AND, values inside one with OR.
 
     session_ids, authors: compared exactly. from_time, to_time: aware datetimes or nanoseconds since the epoch, both inclusive.
-    metadata: top-level values of an entry's metadata, as text; at most 16, all must match.
+    metadata: top-level values of an entry's metadata, as text; at most 16, all must match. conditions: comparisons of such
+    values, made by `condition`; at most 16, all must match. namespace_prefix: entries in this namespace and below it.
     """
 
     session_ids: Iterable[str]
@@ -55,6 +58,47 @@ class MemorySelection(TypedDict, total=False):
     from_time: datetime | int | None
     to_time: datetime | int | None
     metadata: Mapping[str, str]
+    conditions: Iterable[MetadataCondition]
+    namespace_prefix: Iterable[str]
+
+
+_OPERATORS = {
+    "eq": MetadataOperator.METADATA_OPERATOR_EQUAL,
+    "ne": MetadataOperator.METADATA_OPERATOR_NOT_EQUAL,
+    "gt": MetadataOperator.METADATA_OPERATOR_GREATER,
+    "gte": MetadataOperator.METADATA_OPERATOR_GREATER_OR_EQUAL,
+    "lt": MetadataOperator.METADATA_OPERATOR_LESS,
+    "lte": MetadataOperator.METADATA_OPERATOR_LESS_OR_EQUAL,
+    "in": MetadataOperator.METADATA_OPERATOR_IN,
+}
+
+
+def condition(key: str, operator: str, value: Any) -> MetadataCondition:
+    """A comparison of a top-level value of metadata. `operator`: "eq", "ne", "gt", "gte", "lt", "lte" or "in" (one of several
+    values, at most 100). Values are compared by their JSON type, numbers as numbers; a missing key matches "ne" only."""
+    if operator not in _OPERATORS:
+        raise ValueError(f"operator must be one of {', '.join(_OPERATORS)}, not {operator!r}")
+    text = json.dumps(list(value) if operator == "in" else value, ensure_ascii=False, allow_nan=False)
+    return MetadataCondition(key=check(key, str, "key"), operator=_OPERATORS[operator], value_json=text)
+
+
+def labels_of(namespace: Iterable[str], name: str = "namespace") -> tuple[str, ...]:
+    """The labels of a namespace. A text is refused: it would be one label per character."""
+    if isinstance(namespace, str):
+        raise TypeError(f"{name} must be several labels, not str")
+    return tuple(namespace)
+
+
+def memory_names(names: Iterable[str | MemoryName]) -> list[MemoryName]:
+    """Names of entries; a text is an id in the root namespace."""
+    if isinstance(names, str):
+        raise TypeError("names must be several, not str")
+    return [each if isinstance(each, MemoryName) else MemoryName(id=each) for each in names]
+
+
+def memory_name(id: str, namespace: Iterable[str] = ()) -> MemoryName:  # noqa: A002
+    """The name of an entry: its id in a namespace."""
+    return MemoryName(id=check(id, str, "id"), namespace=labels_of(namespace))
 
 
 def recency(half_life: timedelta, weight: float = 1.0) -> Recency:
@@ -113,6 +157,8 @@ def memory_filter(selection: MemorySelection) -> MemoryFilter | None:
         from_time=timestamp(selection.get("from_time"), "from_time"),
         to_time=timestamp(selection.get("to_time"), "to_time"),
         metadata=selection.get("metadata"),
+        conditions=selection.get("conditions", ()),
+        namespace_prefix=labels_of(selection.get("namespace_prefix", ()), "namespace_prefix"),
     )
 
 
@@ -125,14 +171,17 @@ def memory_entry(
     session_id: str = "",
     event_id: str = "",
     metadata: Metadata = None,
+    namespace: Iterable[str] = (),
+    ttl: timedelta | None = None,
 ) -> MemoryEntry:
     """A memory entry: a text, a part, or a whole message; the first two are of the user.
 
     `id`: the idempotency key; by default one is made when the entry is added. `author`: its author. `event_time`: its time, an
     aware datetime or nanoseconds since the epoch. `session_id`, `event_id`: its source. `metadata`: a JSON object, at
-    most 256 KiB, by whose top-level values memories can be selected. Strings are at most 255 bytes.
+    most 256 KiB, by whose top-level values memories can be selected. `namespace`: a path of at most 16 labels. `ttl`: how long
+    the entry is kept, by default without limit. Strings are at most 255 bytes.
     """
-    return MemoryEntry(
+    entry = MemoryEntry(
         id=check(id, str, "id"),
         content=_message(content),
         author=check(author, str, "author"),
@@ -140,7 +189,11 @@ def memory_entry(
         session_id=check(session_id, str, "session_id"),
         event_id=check(event_id, str, "event_id"),
         metadata_json=json_text(metadata, "metadata"),
+        namespace=labels_of(namespace),
     )
+    if ttl is not None:
+        entry.ttl.FromTimedelta(check(ttl, timedelta, "ttl"))
+    return entry
 
 
 def _message(content: str | Part | ChatMessage) -> ChatMessage:
@@ -160,6 +213,37 @@ def entries(memories: Iterable[str | ChatMessage | MemoryEntry]) -> list[MemoryE
         copy.id = copy.id or new_event_id()
         copies.append(copy)
     return copies
+
+
+def memory_writes(
+    memories: Iterable[str | ChatMessage | MemoryEntry | MemoryWrite], expected_etag: str | None
+) -> list[MemoryWrite]:
+    """Copies as writes, each with an id. `expected_etag`: the precondition of a single entry."""
+    writes: list[MemoryWrite] = []
+    for each in memories:
+        write = MemoryWrite()
+        if isinstance(each, MemoryWrite):
+            write.CopyFrom(each)
+        else:
+            write.memory.CopyFrom(each if isinstance(each, MemoryEntry) else memory_entry(each))
+        write.memory.id = write.memory.id or new_event_id()
+        writes.append(write)
+    if expected_etag is not None:
+        if len(writes) != 1:
+            raise ValueError("expected_etag is of one entry; for several, give each as memory_write(entry, expected_etag)")
+        writes[0].expected_etag = check(expected_etag, str, "expected_etag")
+    return writes
+
+
+def memory_write(memory: str | ChatMessage | MemoryEntry, expected_etag: str | None = None) -> MemoryWrite:
+    """An entry to write, with a precondition: the etag of the stored entry; empty: there is none; None: any."""
+    return memory_writes([memory], expected_etag)[0]
+
+
+def if_exists_of(value: IfMemoryExists.ValueType | str) -> IfMemoryExists.ValueType:
+    """A choice by its number or its short name."""
+    chosen: IfMemoryExists.ValueType = enum_value(dict(IfMemoryExists.items()), "IF_MEMORY_EXISTS_", value, "if_exists")
+    return chosen
 
 
 def arguments_text(arguments: Mapping[str, Any] | str | None) -> str:

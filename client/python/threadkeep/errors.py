@@ -134,10 +134,11 @@ class OperationConflict(ThreadkeepError):
 
 
 class VersionMismatch(ThreadkeepError):
-    """The log is at `actual`, not at `expected`; both are text: a log_version or an event id, as in the request."""
+    """The log is at `actual`, not at `expected`; both are text: a log_version, an event id or an etag, as in the request. Of
+    a memory `id` is set in place of `session_id`."""
 
     reason = "VERSION_MISMATCH"
-    session_id, expected, actual = _Text(), _Text(), _Text()
+    session_id, expected, actual, id = _Text(), _Text(), _Text(), _Text()
 
 
 class AmbiguousSession(ThreadkeepError):

@@ -139,7 +139,7 @@ class Settings(
         description="Time to live of a session without an expiry of its own. 0: sessions do not expire.",
     )
     sweep_interval: Interval = Field(
-        default=timedelta(seconds=60), description="Time between two deletions of expired sessions."
+        default=timedelta(seconds=60), description="Time between two deletions of expired sessions and memories."
     )
     sweep_hold: Duration = Field(
         default=timedelta(hours=24),

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
+from .memory.namespaces import split_name
+
 SESSION, MEMORY = "session", "memory"
 
 
@@ -66,6 +68,12 @@ class Erased:
 def id_line(kind: str, app: str, user_id: str, name: str) -> str:
     """Returns the line of an erased session or memory. Names hold no control characters."""
     return f"{kind}\t{app}\t{user_id}\t{name}"
+
+
+def memory_line(app: str, user_id: str, name: str) -> str:
+    """Returns the line of an erased memory, by its stored name: the labels of its namespace, if it has any, follow the id."""
+    namespace, memory_id = split_name(name)
+    return "\t".join((id_line(MEMORY, app, user_id, memory_id), *namespace))
 
 
 def digest_of(lines: Iterable[str]) -> str:

@@ -168,6 +168,16 @@ class VersionMismatch(ThreadkeepError):
         super().__init__(message, session_id=ref.session_id, expected=expected, actual=actual)
 
 
+class MemoryVersionMismatch(VersionMismatch):
+    """Of an entry of long-term memory. `actual` is empty if there is none."""
+
+    def __init__(self, memory_id: str, field: str, *, expected: str, actual: str) -> None:
+        at = f"is at {actual!r}" if actual else "does not exist"
+        wanted = f"not at {expected!r}" if expected else "and should not exist"
+        message = f"the memory {memory_id!r} {at}, {wanted}; read it again and retry"
+        ThreadkeepError.__init__(self, message, id=memory_id, field=field, expected=expected, actual=actual)
+
+
 class OperationConflict(ThreadkeepError):
     reason, kind = "OPERATION_CONFLICT", Kind.ALREADY_EXISTS
 

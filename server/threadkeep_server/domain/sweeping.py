@@ -1,4 +1,4 @@
-"""Whether expired sessions may be deleted now. A wrong clock would delete sessions that nothing brings back."""
+"""Whether expired sessions and memories may be deleted now. A wrong clock would delete what nothing brings back."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ class Hold(Enum):
 
 class SweepFacts(NamedTuple):
     """What is known before a sweep. `expired`, `sessions`: numbers of sessions, of which `sessions` is 0 if few have expired.
-    `newest`: the time of the newest stored change, of the newest session if the feed is trimmed; None without any."""
+    `newest`: the time of the newest stored change, of the newest session if the feed is trimmed; None without any. `memories`:
+    the number of expired memories, counted up to a limit."""
 
     expired: int
     sessions: int
     newest: int | None
+    memories: int = 0
 
 
 class SweepGuard:
@@ -43,7 +45,7 @@ class SweepGuard:
         self._until: dict[Hold, int] = {}
 
     def held(self, facts: SweepFacts, now: int, monotonic: int) -> Hold | None:
-        """Returns why no session may be deleted, None if they may. Call it before each sweep, also if nothing has expired."""
+        """Returns why nothing may be deleted, None if it may. Call it before each sweep, also if nothing has expired."""
         offset = now - monotonic
         first, before = self._offset is None, offset if self._offset is None else self._offset
         reasons = {
@@ -58,7 +60,7 @@ class SweepGuard:
                 reasons[reason] = False
         if not reasons[Hold.JUMP]:
             self._offset = offset  # drifts with the clock, and is believed after a hold
-        return next((reason for reason, holds in reasons.items() if holds and facts.expired), None)
+        return next((reason for reason, holds in reasons.items() if holds and (facts.expired or facts.memories)), None)
 
 
 def _is_old(newest: int, now: int) -> bool:

@@ -6,10 +6,12 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from typing import Any
 
 from .errors import InvalidField
+from .memory import namespaces
 from .model import SECOND_NS
 
 MAX_ID_BYTES = 255
@@ -81,6 +83,29 @@ def identifier(field: str, value: str, *, required: bool = False, most: int = MA
     if required and not value.strip():
         raise InvalidField(field, "must not be blank")
     return value
+
+
+def namespace(field: str, labels: Sequence[str]) -> tuple[str, ...]:
+    """Checks a path of labels; empty is the root."""
+    if len(labels) > namespaces.MOST_LABELS:
+        raise InvalidField(field, f"must have at most {namespaces.MOST_LABELS} labels")
+    path = tuple(identifier(f"{field}[{index}]", label, required=True) for index, label in enumerate(labels))
+    if len(namespaces.path_of(path).encode()) > namespaces.MOST_BYTES:
+        raise InvalidField(field, f"must have at most {namespaces.MOST_BYTES:,} bytes, with one for each label")
+    return path
+
+
+def portable_value(field: str, value: str, most: int) -> Any:
+    """Checks JSON text of any value, as portable_object does, and returns the parsed value. At most `most` characters."""
+    if not value:
+        raise InvalidField(field, "is required")
+    if len(value) > most:
+        raise InvalidField(field, f"must have at most {most:,} characters")
+    portable_object(field, f'{{"value": {value}}}')
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise InvalidField(field, "must be JSON text") from None
 
 
 def branch(field: str, value: str) -> str:

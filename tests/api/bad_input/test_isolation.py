@@ -294,6 +294,9 @@ def test_every_method_has_an_isolation_test() -> None:
         "AddMemories",
         "SearchMemory",
         "ListMemories",
+        "UpsertMemories",
+        "GetMemories",
+        "ListMemoryNamespaces",
         "DeleteMemories",
         "ListTools",
     }

@@ -218,6 +218,26 @@ BAD_MEMORY_FILTERS: list[tuple[str, dict[str, Any]]] = [
     ("metadata key", {"metadata": {LONG: "v"}}),
     ("metadata['k']", {"metadata": {"k": "x" * 1025}}),
     ("metadata['k']", {"metadata": {"k": "a\0b"}}),
+    ("namespace_prefix", {"namespace_prefix": ["a"] * 17}),
+    ("namespace_prefix[1]", {"namespace_prefix": ["a", ""]}),
+    ("namespace_prefix[0]", {"namespace_prefix": ["a\x1fb"]}),
+    ("namespace_prefix[0]", {"namespace_prefix": [LONG]}),
+    ("namespace_prefix", {"namespace_prefix": ["x" * 255] * 5}),
+    ("conditions", {"conditions": [{"key": "k", "value_json": "1"}] * 17}),
+    ("conditions[0].key", {"conditions": [{"value_json": "1"}]}),
+    ("conditions[0].operator", {"conditions": [{"key": "k", "operator": 8, "value_json": "1"}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k"}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "value_json": "{"}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "value_json": '1, "x": 2'}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "value_json": "1e400"}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "value_json": '"\\ud800"'}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "value_json": f'"{"x" * 4095}"'}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "value_json": "[" * 18 + "]" * 18}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "operator": 3, "value_json": "true"}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "operator": 5, "value_json": "null"}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "operator": 7, "value_json": "[]"}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "operator": 7, "value_json": "1"}]}),
+    ("conditions[0].value_json", {"conditions": [{"key": "k", "operator": 7, "value_json": str([1] * 101)}]}),
 ]
 
 
@@ -278,6 +298,12 @@ BAD_DELETIONS: list[tuple[str, dict[str, Any]]] = [
     ("ids.ids[0]", {"ids": {"ids": [LONG]}}),
     ("session_id", {"session_id": ""}),
     ("session_id", {"session_id": LONG}),
+    ("names.names", {"names": {}}),
+    ("names.names", {"names": {"names": [{"id": "a"}] * 1001}}),
+    ("names.names[0].id", {"names": {"names": [{"namespace": ["a"]}]}}),
+    ("names.names[0].namespace[0]", {"names": {"names": [{"namespace": [""], "id": "a"}]}}),
+    ("namespace.labels", {"namespace": {}}),
+    ("namespace.labels[0]", {"namespace": {"labels": ["a\n"]}}),
 ]
 
 
@@ -287,6 +313,48 @@ def test_deleting_memories_requires_a_selection(wire: Wire, field: str, wrong: d
     wire.call("AddMemories", scope=scope, memories=[{"id": "kept", "content": TEXT}])
     wire.invalid(field, "DeleteMemories", scope=scope, **wrong)
     assert [entry.id for entry in wire.call("ListMemories", scope=scope).entries] == ["kept"]
+
+
+BAD_WRITES: list[tuple[str, dict[str, Any]]] = [
+    ("scope", {"scope": None}),
+    ("if_exists", {"if_exists": 3}),
+    ("writes", {"writes": []}),
+    ("writes[0].memory", {"writes": [{}]}),
+    ("writes[0].memory.content", {"writes": [{"memory": {"id": "a"}}]}),
+    ("writes[0].memory.namespace[1]", {"writes": [{"memory": {"content": TEXT, "namespace": ["a", "b\x7f"]}}]}),
+    ("writes[0].memory.ttl", {"writes": [{"memory": {"content": TEXT, "ttl": {"seconds": 0}}}]}),
+    ("writes[0].memory.ttl", {"writes": [{"memory": {"content": TEXT, "ttl": {"seconds": 10**10}}}]}),
+    ("writes[0].expected_etag", {"writes": [{"memory": {"content": TEXT}, "expected_etag": LONG}]}),
+    ("writes[1].memory.id", {"writes": [{"memory": {"id": "a", "content": TEXT, "namespace": ["n"]}}] * 2}),
+]
+
+
+@pytest.mark.parametrize(("field", "wrong"), BAD_WRITES, ids=[f"{n}-{field}" for n, (field, _) in enumerate(BAD_WRITES)])
+def test_invalid_writes_of_memories_are_rejected(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
+    scope = SCOPE | {"user_id": "writer"}
+    fields = {"scope": scope, "writes": [{"memory": {"content": TEXT}}]} | wrong
+    wire.invalid(field, "UpsertMemories", **{name: value for name, value in fields.items() if value is not None})
+    assert not wire.call("ListMemories", scope=scope).entries
+
+
+def test_invalid_gets_and_lists_of_namespaces_are_rejected(wire: Wire) -> None:
+    wire.invalid("names", "GetMemories", scope=SCOPE)
+    wire.invalid("names", "GetMemories", scope=SCOPE, names=[{"id": "a"}] * 1001)
+    wire.invalid("names[1].id", "GetMemories", scope=SCOPE, names=[{"id": "a"}, {}])
+    wire.invalid("scope", "GetMemories", names=[{"id": "a"}])
+    wire.invalid("max_depth", "ListMemoryNamespaces", scope=SCOPE, max_depth=17)
+    wire.invalid("max_depth", "ListMemoryNamespaces", scope=SCOPE, max_depth=-1)
+    wire.invalid("prefix[0]", "ListMemoryNamespaces", scope=SCOPE, prefix=[""])
+    wire.invalid("suffix", "ListMemoryNamespaces", scope=SCOPE, suffix=["a"] * 17)
+    wire.invalid("page_size", "ListMemoryNamespaces", scope=SCOPE, page_size=-1)
+    scope = SCOPE | {"user_id": "namer"}
+    entries = [{"memory": {"content": TEXT, "namespace": [label]}} for label in "abc"]
+    wire.call("UpsertMemories", scope=scope, writes=entries)
+    token = wire.call("ListMemoryNamespaces", scope=scope, page_size=2).next_page_token
+    for wrong in ({"page_token": "x"}, {"page_token": token, "prefix": ["a"]}, {"page_token": token, "max_depth": 1}):
+        assert wire.refused("ListMemoryNamespaces", scope=scope, **wrong).reason == "INVALID_PAGE_TOKEN"
+    rest = wire.call("ListMemoryNamespaces", scope=scope, page_token=token)
+    assert [list(each.labels) for each in rest.namespaces] == [["c"]]
 
 
 def test_invalid_ingestions_are_rejected(wire: Wire, log: session_pb2.SessionRef) -> None:

@@ -248,7 +248,7 @@ def test_deletion_requires_exactly_one_selection(cli: Cli, address: str) -> None
     for wrong in ((), ("m1", "--all"), ("--session", "s", "--all")):
         code, _, err = cli("memory", "delete", *wrong, "--user", "alice", "--yes")
         assert code == 2
-        assert "give ids, or --session, or --all" in err
+        assert "give ids, or --namespace, or --session, or --all" in err
 
 
 def test_a_server_without_memory_is_reported(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
@@ -274,3 +274,41 @@ def test_the_default_mode_ranks_questions_and_matches_quoted_text(cli: Cli, addr
     assert lines(cli("search", "flying submarine volcano", *where, "--min-score", "0.9")[1]) == []
     assert len(lines(cli("memory", "search", "Lisbon submarine", *where, "--min-score", "0.3")[1])) == 1
     assert lines(cli("memory", "search", "Lisbon submarine", *where, "--min-score", "0.9")[1]) == []
+
+
+def test_an_entry_is_set_read_and_replaced_under_its_name(cli: Cli, address: str) -> None:
+    of = ("--user", "erin", "--namespace", "prefs", "--namespace", "travel")
+    code, out, _ = cli(
+        "memory", "set", "seat", "window", *of, "--metadata", '{"weight": 3}', "--ttl", "1h", "--etag", "", "--json"
+    )
+    assert code == 0
+    (first,) = lines(out)
+    assert (first["outcome"], first["namespace"]) == ("added", ["prefs", "travel"])
+    code, _, err = cli("memory", "set", "seat", "aisle", *of, "--etag", "")
+    assert (code, first["etag"] in err) == (1, True)
+    code, out, _ = cli("memory", "set", "seat", "aisle", *of, "--etag", first["etag"], "--metadata", '{"weight": 4}')
+    assert (code, out.startswith("replaced seat in prefs / travel, etag ")) == (0, True)
+    code, out, _ = cli("memory", "set", "seat", "middle", *of, "--keep-existing")
+    assert out.startswith("kept seat")
+    code, out, err = cli("memory", "get", "seat", "none", *of, "--json")
+    assert (code, "there is no memory 'none' in prefs / travel" in err) == (3, True)
+    assert [each["content"]["parts"][0]["text"] for each in lines(out)] == ["aisle"]
+
+
+def test_namespaces_are_listed_and_select_entries(cli: Cli, address: str) -> None:
+    for weight, label in enumerate(("food", "travel")):
+        path = ("--namespace", "prefs", "--namespace", label)
+        cli("memory", "set", label, f"likes {label}", *path, "--user", "finn", "--metadata", json.dumps({"weight": weight}))
+    cli("memory", "set", "root", "likes all", "--user", "finn")
+    code, out, _ = cli("memory", "namespaces", "--user", "finn", "--json")
+    assert (code, [json.loads(line) for line in out.splitlines()]) == (0, [[], ["prefs", "food"], ["prefs", "travel"]])
+    code, out, _ = cli("memory", "namespaces", "--user", "finn", "--suffix", "food")
+    assert out.split("\n")[1].strip() == "prefs / food"
+    chosen = ("--user", "finn", "--namespace", "prefs", "--condition", "weight gte 1", "--json")
+    for command in (("list",), ("search", "likes")):
+        code, out, _ = cli("memory", *command, *chosen)
+        assert (code, [each["id"] for each in lines(out)]) == (0, ["travel"])
+    code, _, err = cli("memory", "list", "--user", "finn", "--condition", "weight>=1")
+    assert (code, "--condition takes KEY OPERATOR JSON" in err) == (2, True)
+    code, out, _ = cli("memory", "delete", "--user", "finn", "--namespace", "prefs", "--yes", "--json")
+    assert (code, lines(out)[0]["deleted"]) == (0, 2)

@@ -62,6 +62,10 @@ CONTENT: dict[str, dict[str, Any]] = {
     "ReplayParkedChanges": {"name": "c"},
     "SearchEvents": {"query": SECRET},
     "SearchMemory": {"query": SECRET},
+    "GetMemories": {"names": [{"id": "m"}]},
+    "UpsertMemories": {
+        "writes": [{"memory": {"id": "m", "content": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}}],
+    },
     "UpdateSession": {"labels": {"k": "v"}, "updateMask": "labels"},
     "WatchAll": {"fromBeginning": True},
 }

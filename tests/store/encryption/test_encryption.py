@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,18 @@ from tests.support.memories import found, holding, memory, remember, remembered
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search
 from threadkeep_server.domain.errors import EncryptionKeyDestroyed, SearchDisabled, StoreUnavailable
 from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.memories import MemoryFilter
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.sql.encryption import vault as vaults
-from threadkeep_server.store.sql.encryption.encrypter import Encrypter, Progress, progress_of
+from threadkeep_server.store.sql.encryption.encrypter import NOTE, Encrypter, Progress, progress_of
 from threadkeep_server.store.sql.encryption.master_keys import NONCE_BYTES, KeyProblem
 from threadkeep_server.store.sql.encryption.tenant_keys import NotAllEncrypted, destroy_keys, list_keys
 from threadkeep_server.store.sql.engine.base import Capability
 from threadkeep_server.store.sql.schema.encryption import tenant_keys
-from threadkeep_server.store.sql.schema.tables import event_text, event_words, events, memories
-from threadkeep_server.store.sql.schema.versions import versions
+from threadkeep_server.store.sql.schema.memories import memories
+from threadkeep_server.store.sql.schema.tables import event_text, event_words, events
+from threadkeep_server.store.sql.schema.versions import get, put, versions
 from threadkeep_server.store.sql.store import SqlStore
 
 from .conftest import FIRST, SECOND, Opened, open_with
@@ -39,7 +42,7 @@ async def fill(store: SqlStore, tenant: str = ACME) -> None:
     await create(store, tenant=tenant)
     await append(store, draft(SAID, event_id="e1"), draft("more", event_id="e2"), tenant=tenant)
     await compact(store, ["e2"], placed(None, draft(f"summary of {SECRET}", event_id="s", synthetic=True)), tenant=tenant)
-    await remember(store, memory(f"likes {SECRET}", id="m1"), tenant=tenant)
+    await remember(store, memory(f"likes {SECRET}", id="m1", metadata={"k": SECRET}), tenant=tenant)
     await caught_up(store)
 
 
@@ -52,6 +55,8 @@ async def is_whole(store: SqlStore) -> bool:
     assert await said_in(store, "password", MINE) == [SAID]
     assert await holding(store, SECRET) == [f"likes {SECRET}"]
     assert await found(store, SECRET) == {f"likes {SECRET}"}
+    assert await found(store, SECRET, wanted=MemoryFilter(metadata={"k": SECRET})) == {f"likes {SECRET}"}
+    assert [each.draft.metadata_json for each in await remembered(store)] == [f'{{"k": "{SECRET}"}}']
     return listed == [SAID, "more", f"summary of {SECRET}"]
 
 
@@ -108,6 +113,28 @@ async def test_the_same_text_is_encrypted_differently_each_time(opened: Opened) 
         nonces = [body[vaults._START :][:NONCE_BYTES] for body in (*bodies, *contents)]
         assert len(set(starts)) == 1
         assert len(set(nonces)) == len(nonces) == 6
+
+
+async def test_metadata_that_an_older_server_left_plain_is_encrypted(opened: Opened, tmp_path: Path) -> None:
+    async with opened(FIRST) as store:
+        await fill(store)
+        await encrypted(store)
+
+        def undo(connection: Connection) -> None:
+            plain = f'{{"k": "{SECRET}"}}'.encode()
+            connection.execute(memories.update().values(metadata_json=plain))
+            note = json.loads(get(connection, NOTE) or "")
+            del note["metadata"]
+            put(connection, NOTE, json.dumps(note))
+
+        await store._engine.write(undo)
+        assert await is_whole(store)
+    async with opened(FIRST) as store:
+        async with asyncio.timeout(60):
+            while not (progress := await store._engine.read(progress_of)) or not (progress.metadata and progress.is_done()):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        assert not await is_plain(store, tmp_path)
+        assert await is_whole(store)
 
 
 async def test_texts_stored_before_are_encrypted_and_leave_the_files(opened: Opened, tmp_path: Path) -> None:
@@ -184,7 +211,7 @@ async def test_a_new_master_key_replaces_the_old_one_at_a_start(opened: Opened) 
 async def test_an_encrypted_database_is_not_opened_without_a_key(opened: Opened) -> None:
     async with opened(FIRST) as store:
         await fill(store)
-        assert (await store._engine.read(versions))[1] == vaults._OLDEST_CODE
+        assert (await store._engine.read(versions))[1] >= vaults._OLDEST_CODE
     with pytest.raises(KeyProblem, match=r"must be set: texts of tenant 'acme' are encrypted in this database"):
         await opened().__aenter__()
 

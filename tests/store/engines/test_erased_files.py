@@ -12,6 +12,7 @@ from tests.support.candidates import caught_up
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.memories import ALICE, memory
+from tests.support.memories import upsert as upsert_memory
 from tests.support.removals import clear, erase_events, upsert
 from tests.support.sessions import TENANT, append, create, ref
 from threadkeep_server.domain.erasure import Erasure, ErasureScope
@@ -35,7 +36,12 @@ async def fill(store: SqlStore) -> None:
 
 async def delete(store: SqlStore) -> None:
     await store.delete_session(TENANT, ref("gone"))
-    await store.forget(TENANT, ALICE, Forget(ids=["m1"]), NOW)
+    await store.forget(TENANT, ALICE, Forget(names=["m1"]), NOW)
+
+
+async def replace_memory(store: SqlStore) -> None:
+    await store.delete_session(TENANT, ref("gone"))
+    await upsert_memory(store, memory("likes something else", id="m1"))
 
 
 async def erase(store: SqlStore) -> None:
@@ -50,12 +56,12 @@ async def remove_events(store: SqlStore) -> None:
     """Erases events, and deletes the memory."""
     await erase_events(store, "secret", of=ref("gone"))
     await upsert(store, draft("other", event_id="again"), of=ref("gone"), erase=True)
-    await store.forget(TENANT, ALICE, Forget(ids=["m1"]), NOW)
+    await store.forget(TENANT, ALICE, Forget(names=["m1"]), NOW)
 
 
 async def clear_log(store: SqlStore) -> None:
     await clear(store, of=ref("gone"), erase=True)
-    await store.forget(TENANT, ALICE, Forget(ids=["m1"]), NOW)
+    await store.forget(TENANT, ALICE, Forget(names=["m1"]), NOW)
 
 
 def holding(folder: Path) -> Iterator[str]:
@@ -65,7 +71,7 @@ def holding(folder: Path) -> Iterator[str]:
             yield path.name
 
 
-@pytest.mark.parametrize("remove", [delete, erase, remove_events, clear_log])
+@pytest.mark.parametrize("remove", [delete, replace_memory, erase, remove_events, clear_log])
 async def test_deleted_text_is_removed_from_the_files_behind_the_deletion(
     sqlite_url: str, tmp_path: Path, remove: Callable[[SqlStore], Awaitable[None]]
 ) -> None:

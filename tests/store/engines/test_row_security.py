@@ -72,9 +72,9 @@ async def fill(store: Store, tenant: str) -> None:
     consumer = Consumer(ConsumerKey(tenant, "", "c"), FeedScope(tenant), b"", 1, 3, 10**9, NOW)
     await store.join_consumer(consumer, Position(0, 0), "m", NOW, NOW + 10**12)
     scope = MemoryScope("shop", "alice")
-    drafts = [memory(tenant, id=f"m{number}") for number in (1, 2)]
+    drafts = [memory(tenant, id=f"m{number}", namespace=("a", "b")) for number in (1, 2)]
     await store.add_memories(tenant, scope, drafts, NOW, ingesting=False)
-    await store.forget(tenant, scope, Forget(ids=["m2"]), NOW)
+    await store.forget(tenant, scope, Forget(names=[drafts[1].name]), NOW)
 
 
 def count(connection: Connection, table: str) -> int:

@@ -37,7 +37,7 @@ class ExpiryRows:
         assert await store.delete_expired(None, NOW, 100) == 0
 
     async def test_the_facts_of_a_sweep_are_the_expired_sessions_and_the_time_of_the_newest_change(self, store: Store) -> None:
-        assert await store.sweep_facts(NOW) == (0, 0, None)
+        assert await store.sweep_facts(NOW) == (0, 0, None, 0)
         await create(store, "s1", expire_time=NOW + 1)
         await create(store, "s2", tenant="other", expire_time=NOW + 2)
         await append(store, draft(), to=ref("s1"), now=NOW + 5)

@@ -91,7 +91,7 @@ class AddingRows:
             assert await holding(store, "same", scope=scope, tenant=tenant) == mine
             assert await found(store, "same", scope=scope, tenant=tenant) == set(mine)
         for number, (tenant, scope) in enumerate(SCOPES):
-            assert await forget(store, ids=["m1"], scope=scope, tenant=tenant) == (1, 0, 0)
+            assert await forget(store, names=["m1"], scope=scope, tenant=tenant) == (1, 0, 0)
             left = [len(await remembered(store, scope=scope, tenant=tenant)) for tenant, scope in SCOPES]
             assert left == [0] * (number + 1) + [1] * (len(SCOPES) - number - 1)
 
@@ -134,7 +134,7 @@ class IngestionRows:
     async def test_a_deleted_entry_stays_deleted(self, store: Store) -> None:
         one, two = of_event("one", "e1"), of_event("two", "e2")
         await ingest(store, one, two)
-        assert await forget(store, ids=[one.id]) == (1, 0, 0)
+        assert await forget(store, names=[one.id]) == (1, 0, 0)
         assert await ingest(store, one, two) == [DELETED, EXISTS]
         assert texts(await remembered(store)) == ["two"]
         assert await found(store, "one") == set()
@@ -148,16 +148,16 @@ class IngestionRows:
     async def test_an_explicit_add_restores_a_deleted_entry(self, store: Store) -> None:
         one = of_event("one", "e1")
         await ingest(store, one)
-        await forget(store, ids=[one.id])
+        await forget(store, names=[one.id])
         assert await remember(store, one) == [ADDED]
         assert await ingest(store, one) == [EXISTS]
         assert await found(store, "one") == {"one"}
-        await forget(store, ids=[one.id])
+        await forget(store, names=[one.id])
         assert await ingest(store, one) == [DELETED]
 
     async def test_a_deleted_entry_without_an_event_can_be_added_again(self, store: Store) -> None:
         await remember(store, memory("a", id="m1"))
-        await forget(store, ids=["m1"])
+        await forget(store, names=["m1"])
         assert await remember(store, memory("b", id="m1")) == [ADDED]
 
     async def test_concurrent_ingestions_of_a_session_add_each_entry_once(self, store: Store) -> None:
@@ -177,8 +177,8 @@ class IngestionRows:
 class ForgettingRows:
     async def test_the_receipt_counts_deleted_and_missing_entries(self, store: Store) -> None:
         await remember(store, memory("a", id="a"), memory("b", id="b"))
-        assert await forget(store, ids=["b", "no", "b"]) == (1, 0, 1)
-        assert await forget(store, ids=["b"]) == (0, 0, 1)
+        assert await forget(store, names=["b", "no", "b"]) == (1, 0, 1)
+        assert await forget(store, names=["b"]) == (0, 0, 1)
         assert await forget(store, session_id="no") == (0, 0, 0)
         assert texts(await remembered(store)) == ["a"]
 
@@ -198,7 +198,7 @@ class ForgettingRows:
         await remember(store, memory("a secret", id="m1"), memory("a rest"))
         (secret,) = [each.key for each in await remembered(store) if each.draft.id == "m1"]
         assert await found(store, "secret") == {"a secret"}
-        await forget(store, ids=["m1"])
+        await forget(store, names=["m1"])
         assert await found(store, "secret", "a") == {"a rest"}
         assert await holding(store, "secret") == []
         assert await store.memories_by_key(TENANT, ALICE, [secret]) == []
@@ -218,7 +218,7 @@ class MemoryListRows:
         page = await store.list_memories(TENANT, ALICE, MemoryFilter(), 4, None)
         assert texts(page.memories) == ["m9", "m8", "m7", "m6"]
         await remember(store, memory("new"))
-        await forget(store, ids=["m6", "m4"])
+        await forget(store, names=["m6", "m4"])
         page = await store.list_memories(TENANT, ALICE, MemoryFilter(), 4, page.cursor)
         assert texts(page.memories) == ["m5", "m3", "m2", "m1"]
         page = await store.list_memories(TENANT, ALICE, MemoryFilter(), 4, page.cursor)
@@ -313,7 +313,7 @@ class DurableMemoryRows:
         one, two = of_event("one", "e1", metadata={"k": 1}), of_event("two", "e2")
         async with open_again() as store:
             await ingest(store, one, two)
-            await forget(store, ids=[two.id])
+            await forget(store, names=[two.id])
             before = await remembered(store)
         async with open_again() as store:
             assert await remembered(store) == before

@@ -19,7 +19,7 @@ from threadkeep_server.domain.search import ALL_FIELDS, Words
 from threadkeep_server.store.sql.log.markers import memory_marker
 from threadkeep_server.store.sql.memories import memory_queries
 from threadkeep_server.store.sql.memories.store import WORDS_TABLE, SqlMemories
-from threadkeep_server.store.sql.schema.tables import memories
+from threadkeep_server.store.sql.schema.memories import memories
 from threadkeep_server.store.sql.search.term_index import TermQuery
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.transport.wire.codec import EventCodec
@@ -113,7 +113,7 @@ class TestBehind:
         async with opened(url) as store:
             assert await _postings(store, "red") == {}
             assert await found(store, "red") == {"red", "red wool"}
-            await forget(store, ids=["a"])
+            await forget(store, names=["a"])
             assert await _renew_all(store) == 1
             assert await _postings(store, "red", "wool") == {"red": 1, "wool": 1}
             assert await found(store, "red") == {"red wool"}
@@ -171,7 +171,7 @@ class TestBehind:
 
             async def late(unit: object) -> object:
                 monkeypatch.setattr(store._units, "write", write)
-                await forget(store, ids=["a"])
+                await forget(store, names=["a"])
                 return await write(unit)  # type: ignore[arg-type]
 
             monkeypatch.setattr(store._units, "write", late)
@@ -203,7 +203,7 @@ async def test_deleting_leaves_nothing_in_the_index(url: str) -> None:
     async with opened(url) as store:
         await remember(store, memory("red", id="a"), memory("red"))
         assert await _postings(store, "red") == {"red": 2}
-        await forget(store, ids=["a"])
+        await forget(store, names=["a"])
         assert await _postings(store, "red") == {"red": 1}
         await forget(store)
         assert await _postings(store, "red") == {}
@@ -218,7 +218,7 @@ async def test_a_large_scope_is_deleted_in_parts_so_that_others_can_write(
 
     def counted(*args: Any) -> memory_queries.Gone:
         some = forget_some(*args)
-        parts.append(len(some.ids))
+        parts.append(len(some.names))
         return some
 
     monkeypatch.setattr(memory_queries, "forget_some", counted)

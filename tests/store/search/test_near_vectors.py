@@ -18,7 +18,7 @@ from tests.support.sessions import TENANT, ref, session_with
 from threadkeep_server.domain.scopes import AppScope, UserScope
 from threadkeep_server.store.contract.vectors import Floats, Source
 from threadkeep_server.store.sql.log.markers import memory_marker
-from threadkeep_server.store.sql.schema.tables import memory_vectors
+from threadkeep_server.store.sql.schema.memories import memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vectors import pgvector
 from threadkeep_server.store.sql.vectors.pgvector import PgVector
@@ -167,7 +167,7 @@ async def test_copies_are_deleted_with_their_vectors(store: SqlStore) -> None:
     for source in Source:
         await embed_all(store, model, source=source)
     assert (await count(store, event_copies), await count(store, memory_copies)) == (2, 2)
-    assert (await forget(store, ids=["a"])).embeddings == 1
+    assert (await forget(store, names=["a"])).embeddings == 1
     await store.delete_session(TENANT, ref())
     await embed_all(store, model)  # waits for the indexer
     assert (await count(store, event_copies), await count(store, memory_copies)) == (0, 1)

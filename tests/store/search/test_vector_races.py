@@ -18,7 +18,8 @@ from tests.support.models.vectors import DIMENSION, EVENTS, MEMORIES, caught_up,
 from tests.support.sessions import TENANT, ref, session_with
 from threadkeep_server.store.contract.vectors import Source
 from threadkeep_server.store.sql.log.session_deletions import SessionDeletion, SessionDeletions
-from threadkeep_server.store.sql.schema.tables import event_text, memory_vectors
+from threadkeep_server.store.sql.schema.memories import memory_vectors
+from threadkeep_server.store.sql.schema.tables import event_text
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vectors import vector_queries
 from threadkeep_server.store.sql.vectors.tables import event_vectors

@@ -9,7 +9,10 @@ from typing import Any, Self
 import threadkeep
 
 ITERATORS = ("sessions", "events", "search", "append_stream", "compactions", "watch", "consumers", "parked")
-OF_MEMORY = ("list",)
+OF_MEMORY = (
+    "list",
+    "namespaces",
+)
 FLAVORS = ("async", "sync")
 _END = object()
 

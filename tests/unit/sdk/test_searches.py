@@ -116,6 +116,58 @@ async def test_memories_have_ids_that_retries_keep(client: Any, fake: FakeServer
     assert reported.event_time.ToDatetime(UTC) == NOON
 
 
+async def test_written_memories_have_ids_that_retries_keep_and_their_preconditions(client: Any, fake: FakeServer) -> None:
+    fake.answers["UpsertMemories"] = [DOWN, ms.UpsertMemoriesResponse(memories=[ms.UpsertedMemory(etag="e2")])]
+    entry = threadkeep.memory_entry("window", id="seat", namespace=["prefs", "travel"], ttl=timedelta(hours=1))
+    done = await client.memory().upsert("plain", threadkeep.memory_write(entry, "e1"), if_exists="ignore")
+    assert [each.etag for each in done] == ["e2"]
+    first, second = fake.requests("UpsertMemories")
+    assert first == second
+    plain, written = first.writes
+    assert (bool(plain.memory.id), plain.HasField("expected_etag"), first.if_exists) == (True, False, 2)
+    assert (list(written.memory.namespace), written.memory.ttl.seconds) == (["prefs", "travel"], 3600)
+    assert written.expected_etag == "e1"
+    await client.memory().upsert(entry, expected_etag="")
+    (only,) = fake.requests("UpsertMemories")[2].writes
+    assert only.HasField("expected_etag")
+    with pytest.raises(ValueError, match="expected_etag is of one entry"):
+        await client.memory().upsert("a", "b", expected_etag="e1")
+    with pytest.raises(TypeError, match="several labels"):
+        threadkeep.memory_entry("a", namespace="prefs")
+
+
+async def test_getting_memories_continues_after_those_that_did_not_fit(client: Any, fake: FakeServer) -> None:
+    one, two = MemoryEntry(id="a"), MemoryEntry(id="c")
+    fake.answers["GetMemories"] = [
+        ms.GetMemoriesResponse(memories=[ms.MemoryLookup(entry=one), ms.MemoryLookup(), ms.MemoryLookup(omitted=True)]),
+        ms.GetMemoriesResponse(memories=[ms.MemoryLookup(entry=two)]),
+        ms.GetMemoriesResponse(memories=[ms.MemoryLookup()]),
+    ]
+    memory = client.memory()
+    assert await memory.get_many(["a", "b", threadkeep.memory_name("c", ["n"])], refresh_ttl=True) == [one, None, two]
+    first, second = fake.requests("GetMemories")
+    assert ([each.id for each in first.names], list(second.names[0].namespace)) == (["a", "b", "c"], ["n"])
+    assert (first.refresh_ttl, second.refresh_ttl) == (True, True)
+    assert await memory.get("x") is None
+
+
+async def test_namespaces_and_conditions_are_sent(client: Any, fake: FakeServer) -> None:
+    label = threadkeep.v1.memory_pb2.MemoryNamespace(labels=["a", "b"])
+    pages = [ms.ListMemoryNamespacesResponse(namespaces=[label], next_page_token="t"), ms.ListMemoryNamespacesResponse()]
+    fake.answers["ListMemoryNamespaces"] = pages
+    assert [each async for each in client.memory().namespaces(prefix=["a"], max_depth=2)] == [("a", "b")]
+    assert [request.page_token for request in fake.requests("ListMemoryNamespaces")] == ["", "t"]
+    chosen = [threadkeep.condition("age", "gte", 18), threadkeep.condition("kind", "in", ("x", "ä"))]
+    await client.memory().search("q", conditions=chosen, namespace_prefix=["a"])
+    (request,) = fake.requests("SearchMemory")
+    sent = [(each.key, each.operator, each.value_json) for each in request.filter.conditions]
+    assert sent == [("age", 4, "18"), ("kind", 7, '["x", "ä"]')]
+    assert list(request.filter.namespace_prefix) == ["a"]
+    for wrong in (lambda: threadkeep.condition("a", "$gt", 1), lambda: threadkeep.condition("a", "eq", float("nan"))):
+        with pytest.raises(ValueError):
+            wrong()
+
+
 async def test_a_memory_is_of_one_user_and_app(client: Any, fake: FakeServer) -> None:
     memory = client.memory(user_id="bob", app="")
     await memory.add_session("s1", event_ids=["e1"], include_tools=True, metadata={"a": 1})
@@ -180,8 +232,14 @@ async def test_deleting_memories_sends_the_selection(client: Any, fake: FakeServ
     await memory.delete(session_id="s1")
     await memory.delete(all=True)
     assert [request.WhichOneof("selection") for request in fake.requests("DeleteMemories")] == ["ids", "session_id", "all"]
+    await memory.delete([threadkeep.memory_name("m1", ["n"]), "m2"])
+    await memory.delete(namespace=["n"])
+    named, below = fake.requests("DeleteMemories")[3:]
+    assert ([each.id for each in named.names.names], list(below.namespace.labels)) == (["m1", "m2"], ["n"])
     assert (await memory.delete([])).deleted == 0
-    assert len(fake.requests("DeleteMemories")) == 3, "naming none must not become all"
+    with pytest.raises(ValueError, match="must have a label"):
+        await memory.delete(namespace=[])
+    assert len(fake.requests("DeleteMemories")) == 5, "naming none must not become all"
     for wrong in ({}, {"all": True, "session_id": "s"}, {"ids": ["m"], "all": True}):
         with pytest.raises(ValueError, match="exactly one"):
             await memory.delete(**wrong)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.clock import NOW, Clock
 from tests.support.codec import CODEC
+from tests.support.memories import memory, remember, remembered, texts
 from tests.support.sessions import create
 from threadkeep_server.domain.model import SECOND_NS
 from threadkeep_server.domain.sweeping import Hold, SweepGuard
@@ -31,12 +32,29 @@ async def test_a_clock_that_jumps_deletes_no_session_before_the_hold_has_passed(
         assert await sweeper.sweep() == 0
     assert held_by(sweeper) is Hold.JUMP
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "1 sessions have expired and are kept for now: the clock has moved" in caplog.text
+    assert "1 sessions and 0 memories have expired and are kept for now: the clock has moved" in caplog.text
 
     clock.now += DAY
     monotonic.now += DAY
     assert await sweeper.sweep() == 1
     assert held_by(sweeper) is None
+
+
+async def test_expired_memories_are_swept_unless_the_clock_has_jumped() -> None:
+    clock, monotonic = Clock(), Clock(0)
+    store = InMemoryStore(CODEC, clock)
+    await remember(store, memory("note", ttl=DAY), memory("kept"), now=NOW)
+    sweeper = Sweeper(
+        SessionService(store, Limits(), clock, lambda: "id"), store, SweepGuard(DAY), 60.0, clock=clock, monotonic=monotonic
+    )
+    await sweeper.sweep()
+    clock.now += 2 * DAY
+    await sweeper.sweep()
+    assert (held_by(sweeper), len(await remembered(store))) == (Hold.JUMP, 2)
+    clock.now += DAY
+    monotonic.now += DAY
+    await sweeper.sweep()
+    assert (held_by(sweeper), texts(await remembered(store))) == (None, ["kept"])
 
 
 def held_by(sweeper: Sweeper) -> Hold | None:

@@ -54,6 +54,22 @@ RECORD = {"time_ns": 1_700_000_000_123_456_789, "method": "A/B", "target": {"ses
         ),
         (memory_service_pb2.DeleteMemoriesRequest, {**OF_USER, "ids": {"ids": ["m1", "m2"]}}, {**USER, "ids": ["m1", "m2"]}),
         (memory_service_pb2.DeleteMemoriesRequest, {**OF_USER, "all": True}, {**USER, "all": True}),
+        (
+            memory_service_pb2.DeleteMemoriesRequest,
+            {**OF_USER, "names": {"names": [{"namespace": ["a", "b"], "id": "m1"}]}},
+            {**USER, "names": [["a", "b", "m1"]]},
+        ),
+        (
+            memory_service_pb2.DeleteMemoriesRequest,
+            {**OF_USER, "namespace": {"labels": ["a", "b"]}},
+            {**USER, "namespace": ["a", "b"]},
+        ),
+        (memory_service_pb2.GetMemoriesRequest, {**OF_USER, "names": [{"id": "m1"}]}, {**USER, "names": [["m1"]]}),
+        (
+            memory_service_pb2.UpsertMemoriesRequest,
+            {**OF_USER, "writes": [{"memory": {"id": "m1", "author": "Ann"}}]},
+            {**USER, "writes": 1},
+        ),
     ],
 )
 def test_a_target_has_names_and_counts_and_no_text(

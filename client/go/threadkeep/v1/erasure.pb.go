@@ -48,8 +48,9 @@ type ErasureReceipt struct {
 	// Number of deleted named consumers.
 	DeletedConsumers int64 `protobuf:"varint,8,opt,name=deleted_consumers,json=deletedConsumers,proto3" json:"deleted_consumers,omitempty"`
 	// SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-	// separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-	// id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+	// separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+	// one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+	// bytes. Empty if more is left.
 	IdsDigest string `protobuf:"bytes,9,opt,name=ids_digest,json=idsDigest,proto3" json:"ids_digest,omitempty"`
 	// All of the above as a JSON object, with the scope of the request and the id of the store. It is what the signature covers.
 	// Empty if more is left.

@@ -55,7 +55,8 @@ const (
 	// An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
 	// {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}}
 	ErrorReason_ERROR_REASON_EVENT_ID_CONFLICT ErrorReason = 8
-	// The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+	// The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+	// For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
 	// {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
 	ErrorReason_ERROR_REASON_VERSION_MISMATCH ErrorReason = 9
 	// The session id is ambiguous. Specify app and user_id. Code FAILED_PRECONDITION.

@@ -11,6 +11,7 @@ package threadkeepv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -23,6 +24,80 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// How a metadata condition compares. Numbers are compared as numbers (1 equals 1.0), strings by code point. Values of
+// different types are never equal, and neither is greater or less.
+type MetadataOperator int32
+
+const (
+	// Same as METADATA_OPERATOR_EQUAL.
+	MetadataOperator_METADATA_OPERATOR_UNSPECIFIED MetadataOperator = 0
+	// Equal to any JSON value; objects regardless of the order of their keys. Null does not match a missing key.
+	MetadataOperator_METADATA_OPERATOR_EQUAL MetadataOperator = 1
+	// Not equal. The only operator that a missing key matches.
+	MetadataOperator_METADATA_OPERATOR_NOT_EQUAL MetadataOperator = 2
+	// Greater than a number or a string.
+	MetadataOperator_METADATA_OPERATOR_GREATER MetadataOperator = 3
+	// Greater than a number or a string, or equal.
+	MetadataOperator_METADATA_OPERATOR_GREATER_OR_EQUAL MetadataOperator = 4
+	// Less than a number or a string.
+	MetadataOperator_METADATA_OPERATOR_LESS MetadataOperator = 5
+	// Less than a number or a string, or equal.
+	MetadataOperator_METADATA_OPERATOR_LESS_OR_EQUAL MetadataOperator = 6
+	// Equal to one of an array of JSON values, 1 to 100.
+	MetadataOperator_METADATA_OPERATOR_IN MetadataOperator = 7
+)
+
+// Enum value maps for MetadataOperator.
+var (
+	MetadataOperator_name = map[int32]string{
+		0: "METADATA_OPERATOR_UNSPECIFIED",
+		1: "METADATA_OPERATOR_EQUAL",
+		2: "METADATA_OPERATOR_NOT_EQUAL",
+		3: "METADATA_OPERATOR_GREATER",
+		4: "METADATA_OPERATOR_GREATER_OR_EQUAL",
+		5: "METADATA_OPERATOR_LESS",
+		6: "METADATA_OPERATOR_LESS_OR_EQUAL",
+		7: "METADATA_OPERATOR_IN",
+	}
+	MetadataOperator_value = map[string]int32{
+		"METADATA_OPERATOR_UNSPECIFIED":      0,
+		"METADATA_OPERATOR_EQUAL":            1,
+		"METADATA_OPERATOR_NOT_EQUAL":        2,
+		"METADATA_OPERATOR_GREATER":          3,
+		"METADATA_OPERATOR_GREATER_OR_EQUAL": 4,
+		"METADATA_OPERATOR_LESS":             5,
+		"METADATA_OPERATOR_LESS_OR_EQUAL":    6,
+		"METADATA_OPERATOR_IN":               7,
+	}
+)
+
+func (x MetadataOperator) Enum() *MetadataOperator {
+	p := new(MetadataOperator)
+	*p = x
+	return p
+}
+
+func (x MetadataOperator) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MetadataOperator) Descriptor() protoreflect.EnumDescriptor {
+	return file_threadkeep_v1_memory_proto_enumTypes[0].Descriptor()
+}
+
+func (MetadataOperator) Type() protoreflect.EnumType {
+	return &file_threadkeep_v1_memory_proto_enumTypes[0]
+}
+
+func (x MetadataOperator) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MetadataOperator.Descriptor instead.
+func (MetadataOperator) EnumDescriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_proto_rawDescGZIP(), []int{0}
+}
 
 // The owner of memories: one user in one app. No call reaches beyond the scope, and an absent field never widens it.
 type MemoryScope struct {
@@ -82,8 +157,8 @@ func (x *MemoryScope) GetUserId() string {
 // One remembered fact or passage.
 type MemoryEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-	// bytes.
+	// Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+	// At most 255 bytes.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// REQUIRED. Content of the entry. Its text must not be blank.
 	Content *ChatMessage `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
@@ -101,12 +176,24 @@ type MemoryEntry struct {
 	MetadataJson string `protobuf:"bytes,7,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
 	// OUTPUT_ONLY. Scope of the entry.
 	Scope *MemoryScope `protobuf:"bytes,8,opt,name=scope,proto3" json:"scope,omitempty"`
-	// OUTPUT_ONLY. Time at which the entry was added.
+	// OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
 	RecordTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=record_time,json=recordTime,proto3" json:"record_time,omitempty"`
 	// OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries.
 	Score float64 `protobuf:"fixed64,10,opt,name=score,proto3" json:"score,omitempty"`
 	// OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
-	Highlights    []*Highlight `protobuf:"bytes,11,rep,name=highlights,proto3" json:"highlights,omitempty"`
+	Highlights []*Highlight `protobuf:"bytes,11,rep,name=highlights,proto3" json:"highlights,omitempty"`
+	// Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+	// to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+	Namespace []string `protobuf:"bytes,12,rep,name=namespace,proto3" json:"namespace,omitempty"`
+	// OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+	Ttl *durationpb.Duration `protobuf:"bytes,14,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	// OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+	// Absent if it does not expire.
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	// OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+	Etag          string `protobuf:"bytes,16,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -218,6 +305,206 @@ func (x *MemoryEntry) GetHighlights() []*Highlight {
 	return nil
 }
 
+func (x *MemoryEntry) GetNamespace() []string {
+	if x != nil {
+		return x.Namespace
+	}
+	return nil
+}
+
+func (x *MemoryEntry) GetUpdateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdateTime
+	}
+	return nil
+}
+
+func (x *MemoryEntry) GetTtl() *durationpb.Duration {
+	if x != nil {
+		return x.Ttl
+	}
+	return nil
+}
+
+func (x *MemoryEntry) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
+func (x *MemoryEntry) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+// The name of an entry within its scope.
+type MemoryName struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Namespace of the entry. Empty is the root.
+	Namespace []string `protobuf:"bytes,1,rep,name=namespace,proto3" json:"namespace,omitempty"`
+	// REQUIRED. Id of the entry.
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryName) Reset() {
+	*x = MemoryName{}
+	mi := &file_threadkeep_v1_memory_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryName) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryName) ProtoMessage() {}
+
+func (x *MemoryName) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryName.ProtoReflect.Descriptor instead.
+func (*MemoryName) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *MemoryName) GetNamespace() []string {
+	if x != nil {
+		return x.Namespace
+	}
+	return nil
+}
+
+func (x *MemoryName) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// A namespace of entries.
+type MemoryNamespace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Labels, outermost first. Empty is the root.
+	Labels        []string `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryNamespace) Reset() {
+	*x = MemoryNamespace{}
+	mi := &file_threadkeep_v1_memory_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryNamespace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryNamespace) ProtoMessage() {}
+
+func (x *MemoryNamespace) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryNamespace.ProtoReflect.Descriptor instead.
+func (*MemoryNamespace) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *MemoryNamespace) GetLabels() []string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+// A comparison of one top-level value of metadata_json.
+type MetadataCondition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Key of the value. At most 255 bytes.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// How the value is compared. Default: EQUAL.
+	Operator MetadataOperator `protobuf:"varint,2,opt,name=operator,proto3,enum=threadkeep.v1.MetadataOperator" json:"operator,omitempty"`
+	// REQUIRED. JSON value to compare with, such as 30, "red" or ["red", "blue"]. At most 4,096 characters.
+	ValueJson     string `protobuf:"bytes,3,opt,name=value_json,json=valueJson,proto3" json:"value_json,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MetadataCondition) Reset() {
+	*x = MetadataCondition{}
+	mi := &file_threadkeep_v1_memory_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetadataCondition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetadataCondition) ProtoMessage() {}
+
+func (x *MetadataCondition) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetadataCondition.ProtoReflect.Descriptor instead.
+func (*MetadataCondition) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *MetadataCondition) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *MetadataCondition) GetOperator() MetadataOperator {
+	if x != nil {
+		return x.Operator
+	}
+	return MetadataOperator_METADATA_OPERATOR_UNSPECIFIED
+}
+
+func (x *MetadataCondition) GetValueJson() string {
+	if x != nil {
+		return x.ValueJson
+	}
+	return ""
+}
+
 // Selects memory entries. Fields are combined with AND, values inside a repeated field with OR.
 type MemoryFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -231,14 +518,18 @@ type MemoryFilter struct {
 	ToTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=to_time,json=toTime,proto3" json:"to_time,omitempty"`
 	// Top-level values of metadata_json. A string is compared as is, a number or a boolean as its JSON text (1, 2.5,
 	// true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
-	Metadata      map[string]string `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Metadata map[string]string `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Entries in this namespace and in those below it. Empty means all namespaces.
+	NamespacePrefix []string `protobuf:"bytes,6,rep,name=namespace_prefix,json=namespacePrefix,proto3" json:"namespace_prefix,omitempty"`
+	// Comparisons of metadata. All must match. At most 16.
+	Conditions    []*MetadataCondition `protobuf:"bytes,7,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryFilter) Reset() {
 	*x = MemoryFilter{}
-	mi := &file_threadkeep_v1_memory_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_memory_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -250,7 +541,7 @@ func (x *MemoryFilter) String() string {
 func (*MemoryFilter) ProtoMessage() {}
 
 func (x *MemoryFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_memory_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_memory_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -263,7 +554,7 @@ func (x *MemoryFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryFilter.ProtoReflect.Descriptor instead.
 func (*MemoryFilter) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_memory_proto_rawDescGZIP(), []int{2}
+	return file_threadkeep_v1_memory_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *MemoryFilter) GetSessionIds() []string {
@@ -301,14 +592,28 @@ func (x *MemoryFilter) GetMetadata() map[string]string {
 	return nil
 }
 
+func (x *MemoryFilter) GetNamespacePrefix() []string {
+	if x != nil {
+		return x.NamespacePrefix
+	}
+	return nil
+}
+
+func (x *MemoryFilter) GetConditions() []*MetadataCondition {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
 var File_threadkeep_v1_memory_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x1athreadkeep/v1/memory.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/message.proto\x1a\x1athreadkeep/v1/search.proto\"8\n" +
+	"\x1athreadkeep/v1/memory.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/message.proto\x1a\x1athreadkeep/v1/search.proto\"8\n" +
 	"\vMemoryScope\x12\x10\n" +
 	"\x03app\x18\x01 \x01(\tR\x03app\x12\x17\n" +
-	"\auser_id\x18\x02 \x01(\tR\x06userId\"\xc4\x03\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\"\x9d\x05\n" +
 	"\vMemoryEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x124\n" +
 	"\acontent\x18\x02 \x01(\v2\x1a.threadkeep.v1.ChatMessageR\acontent\x12\x16\n" +
@@ -326,17 +631,48 @@ const file_threadkeep_v1_memory_proto_rawDesc = "" +
 	" \x01(\x01R\x05score\x128\n" +
 	"\n" +
 	"highlights\x18\v \x03(\v2\x18.threadkeep.v1.HighlightR\n" +
-	"highlights\"\xbb\x02\n" +
+	"highlights\x12\x1c\n" +
+	"\tnamespace\x18\f \x03(\tR\tnamespace\x12;\n" +
+	"\vupdate_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"updateTime\x12+\n" +
+	"\x03ttl\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12;\n" +
+	"\vexpire_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\x12\x12\n" +
+	"\x04etag\x18\x10 \x01(\tR\x04etag\":\n" +
+	"\n" +
+	"MemoryName\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x03(\tR\tnamespace\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\")\n" +
+	"\x0fMemoryNamespace\x12\x16\n" +
+	"\x06labels\x18\x01 \x03(\tR\x06labels\"\x81\x01\n" +
+	"\x11MetadataCondition\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12;\n" +
+	"\boperator\x18\x02 \x01(\x0e2\x1f.threadkeep.v1.MetadataOperatorR\boperator\x12\x1d\n" +
+	"\n" +
+	"value_json\x18\x03 \x01(\tR\tvalueJson\"\xa8\x03\n" +
 	"\fMemoryFilter\x12\x1f\n" +
 	"\vsession_ids\x18\x01 \x03(\tR\n" +
 	"sessionIds\x12\x18\n" +
 	"\aauthors\x18\x02 \x03(\tR\aauthors\x127\n" +
 	"\tfrom_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x123\n" +
 	"\ato_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06toTime\x12E\n" +
-	"\bmetadata\x18\x05 \x03(\v2).threadkeep.v1.MemoryFilter.MetadataEntryR\bmetadata\x1a;\n" +
+	"\bmetadata\x18\x05 \x03(\v2).threadkeep.v1.MemoryFilter.MetadataEntryR\bmetadata\x12)\n" +
+	"\x10namespace_prefix\x18\x06 \x03(\tR\x0fnamespacePrefix\x12@\n" +
+	"\n" +
+	"conditions\x18\a \x03(\v2 .threadkeep.v1.MetadataConditionR\n" +
+	"conditions\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01BU\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\x95\x02\n" +
+	"\x10MetadataOperator\x12!\n" +
+	"\x1dMETADATA_OPERATOR_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17METADATA_OPERATOR_EQUAL\x10\x01\x12\x1f\n" +
+	"\x1bMETADATA_OPERATOR_NOT_EQUAL\x10\x02\x12\x1d\n" +
+	"\x19METADATA_OPERATOR_GREATER\x10\x03\x12&\n" +
+	"\"METADATA_OPERATOR_GREATER_OR_EQUAL\x10\x04\x12\x1a\n" +
+	"\x16METADATA_OPERATOR_LESS\x10\x05\x12#\n" +
+	"\x1fMETADATA_OPERATOR_LESS_OR_EQUAL\x10\x06\x12\x18\n" +
+	"\x14METADATA_OPERATOR_IN\x10\aBU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -351,30 +687,41 @@ func file_threadkeep_v1_memory_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_memory_proto_rawDescData
 }
 
-var file_threadkeep_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_threadkeep_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_threadkeep_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_threadkeep_v1_memory_proto_goTypes = []any{
-	(*MemoryScope)(nil),           // 0: threadkeep.v1.MemoryScope
-	(*MemoryEntry)(nil),           // 1: threadkeep.v1.MemoryEntry
-	(*MemoryFilter)(nil),          // 2: threadkeep.v1.MemoryFilter
-	nil,                           // 3: threadkeep.v1.MemoryFilter.MetadataEntry
-	(*ChatMessage)(nil),           // 4: threadkeep.v1.ChatMessage
-	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
-	(*Highlight)(nil),             // 6: threadkeep.v1.Highlight
+	(MetadataOperator)(0),         // 0: threadkeep.v1.MetadataOperator
+	(*MemoryScope)(nil),           // 1: threadkeep.v1.MemoryScope
+	(*MemoryEntry)(nil),           // 2: threadkeep.v1.MemoryEntry
+	(*MemoryName)(nil),            // 3: threadkeep.v1.MemoryName
+	(*MemoryNamespace)(nil),       // 4: threadkeep.v1.MemoryNamespace
+	(*MetadataCondition)(nil),     // 5: threadkeep.v1.MetadataCondition
+	(*MemoryFilter)(nil),          // 6: threadkeep.v1.MemoryFilter
+	nil,                           // 7: threadkeep.v1.MemoryFilter.MetadataEntry
+	(*ChatMessage)(nil),           // 8: threadkeep.v1.ChatMessage
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*Highlight)(nil),             // 10: threadkeep.v1.Highlight
+	(*durationpb.Duration)(nil),   // 11: google.protobuf.Duration
 }
 var file_threadkeep_v1_memory_proto_depIdxs = []int32{
-	4, // 0: threadkeep.v1.MemoryEntry.content:type_name -> threadkeep.v1.ChatMessage
-	5, // 1: threadkeep.v1.MemoryEntry.event_time:type_name -> google.protobuf.Timestamp
-	0, // 2: threadkeep.v1.MemoryEntry.scope:type_name -> threadkeep.v1.MemoryScope
-	5, // 3: threadkeep.v1.MemoryEntry.record_time:type_name -> google.protobuf.Timestamp
-	6, // 4: threadkeep.v1.MemoryEntry.highlights:type_name -> threadkeep.v1.Highlight
-	5, // 5: threadkeep.v1.MemoryFilter.from_time:type_name -> google.protobuf.Timestamp
-	5, // 6: threadkeep.v1.MemoryFilter.to_time:type_name -> google.protobuf.Timestamp
-	3, // 7: threadkeep.v1.MemoryFilter.metadata:type_name -> threadkeep.v1.MemoryFilter.MetadataEntry
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	8,  // 0: threadkeep.v1.MemoryEntry.content:type_name -> threadkeep.v1.ChatMessage
+	9,  // 1: threadkeep.v1.MemoryEntry.event_time:type_name -> google.protobuf.Timestamp
+	1,  // 2: threadkeep.v1.MemoryEntry.scope:type_name -> threadkeep.v1.MemoryScope
+	9,  // 3: threadkeep.v1.MemoryEntry.record_time:type_name -> google.protobuf.Timestamp
+	10, // 4: threadkeep.v1.MemoryEntry.highlights:type_name -> threadkeep.v1.Highlight
+	9,  // 5: threadkeep.v1.MemoryEntry.update_time:type_name -> google.protobuf.Timestamp
+	11, // 6: threadkeep.v1.MemoryEntry.ttl:type_name -> google.protobuf.Duration
+	9,  // 7: threadkeep.v1.MemoryEntry.expire_time:type_name -> google.protobuf.Timestamp
+	0,  // 8: threadkeep.v1.MetadataCondition.operator:type_name -> threadkeep.v1.MetadataOperator
+	9,  // 9: threadkeep.v1.MemoryFilter.from_time:type_name -> google.protobuf.Timestamp
+	9,  // 10: threadkeep.v1.MemoryFilter.to_time:type_name -> google.protobuf.Timestamp
+	7,  // 11: threadkeep.v1.MemoryFilter.metadata:type_name -> threadkeep.v1.MemoryFilter.MetadataEntry
+	5,  // 12: threadkeep.v1.MemoryFilter.conditions:type_name -> threadkeep.v1.MetadataCondition
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_memory_proto_init() }
@@ -389,13 +736,14 @@ func file_threadkeep_v1_memory_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_memory_proto_rawDesc), len(file_threadkeep_v1_memory_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   4,
+			NumEnums:      1,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_threadkeep_v1_memory_proto_goTypes,
 		DependencyIndexes: file_threadkeep_v1_memory_proto_depIdxs,
+		EnumInfos:         file_threadkeep_v1_memory_proto_enumTypes,
 		MessageInfos:      file_threadkeep_v1_memory_proto_msgTypes,
 	}.Build()
 	File_threadkeep_v1_memory_proto = out.File

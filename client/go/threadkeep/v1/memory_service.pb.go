@@ -24,6 +24,120 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// What happens to an entry that exists.
+type IfMemoryExists int32
+
+const (
+	// Same as IF_MEMORY_EXISTS_REPLACE.
+	IfMemoryExists_IF_MEMORY_EXISTS_UNSPECIFIED IfMemoryExists = 0
+	// It is replaced.
+	IfMemoryExists_IF_MEMORY_EXISTS_REPLACE IfMemoryExists = 1
+	// It is kept as it is, with its ttl.
+	IfMemoryExists_IF_MEMORY_EXISTS_IGNORE IfMemoryExists = 2
+)
+
+// Enum value maps for IfMemoryExists.
+var (
+	IfMemoryExists_name = map[int32]string{
+		0: "IF_MEMORY_EXISTS_UNSPECIFIED",
+		1: "IF_MEMORY_EXISTS_REPLACE",
+		2: "IF_MEMORY_EXISTS_IGNORE",
+	}
+	IfMemoryExists_value = map[string]int32{
+		"IF_MEMORY_EXISTS_UNSPECIFIED": 0,
+		"IF_MEMORY_EXISTS_REPLACE":     1,
+		"IF_MEMORY_EXISTS_IGNORE":      2,
+	}
+)
+
+func (x IfMemoryExists) Enum() *IfMemoryExists {
+	p := new(IfMemoryExists)
+	*p = x
+	return p
+}
+
+func (x IfMemoryExists) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (IfMemoryExists) Descriptor() protoreflect.EnumDescriptor {
+	return file_threadkeep_v1_memory_service_proto_enumTypes[0].Descriptor()
+}
+
+func (IfMemoryExists) Type() protoreflect.EnumType {
+	return &file_threadkeep_v1_memory_service_proto_enumTypes[0]
+}
+
+func (x IfMemoryExists) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use IfMemoryExists.Descriptor instead.
+func (IfMemoryExists) EnumDescriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{0}
+}
+
+// What a write did.
+type MemoryWriteOutcome int32
+
+const (
+	// Not used.
+	MemoryWriteOutcome_MEMORY_WRITE_OUTCOME_UNSPECIFIED MemoryWriteOutcome = 0
+	// The entry was added.
+	MemoryWriteOutcome_MEMORY_WRITE_OUTCOME_ADDED MemoryWriteOutcome = 1
+	// The entry was replaced.
+	MemoryWriteOutcome_MEMORY_WRITE_OUTCOME_REPLACED MemoryWriteOutcome = 2
+	// The stored entry was equal. With a ttl, its expire_time has been set from now.
+	MemoryWriteOutcome_MEMORY_WRITE_OUTCOME_UNCHANGED MemoryWriteOutcome = 3
+	// The stored entry was kept, with IGNORE.
+	MemoryWriteOutcome_MEMORY_WRITE_OUTCOME_KEPT MemoryWriteOutcome = 4
+)
+
+// Enum value maps for MemoryWriteOutcome.
+var (
+	MemoryWriteOutcome_name = map[int32]string{
+		0: "MEMORY_WRITE_OUTCOME_UNSPECIFIED",
+		1: "MEMORY_WRITE_OUTCOME_ADDED",
+		2: "MEMORY_WRITE_OUTCOME_REPLACED",
+		3: "MEMORY_WRITE_OUTCOME_UNCHANGED",
+		4: "MEMORY_WRITE_OUTCOME_KEPT",
+	}
+	MemoryWriteOutcome_value = map[string]int32{
+		"MEMORY_WRITE_OUTCOME_UNSPECIFIED": 0,
+		"MEMORY_WRITE_OUTCOME_ADDED":       1,
+		"MEMORY_WRITE_OUTCOME_REPLACED":    2,
+		"MEMORY_WRITE_OUTCOME_UNCHANGED":   3,
+		"MEMORY_WRITE_OUTCOME_KEPT":        4,
+	}
+)
+
+func (x MemoryWriteOutcome) Enum() *MemoryWriteOutcome {
+	p := new(MemoryWriteOutcome)
+	*p = x
+	return p
+}
+
+func (x MemoryWriteOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MemoryWriteOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_threadkeep_v1_memory_service_proto_enumTypes[1].Descriptor()
+}
+
+func (MemoryWriteOutcome) Type() protoreflect.EnumType {
+	return &file_threadkeep_v1_memory_service_proto_enumTypes[1]
+}
+
+func (x MemoryWriteOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MemoryWriteOutcome.Descriptor instead.
+func (MemoryWriteOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{1}
+}
+
 // Request of AddSessionToMemory.
 type AddSessionToMemoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -344,6 +458,438 @@ func (x *AddMemoriesResponse) GetMemories() []*AddedMemory {
 	return nil
 }
 
+// One entry to write.
+type MemoryWrite struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Entry to write. OUTPUT_ONLY fields are ignored.
+	Memory *MemoryEntry `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
+	// Precondition: MemoryEntry.etag of the stored entry. Empty means that there must be none. Absent means no precondition.
+	// Otherwise VERSION_MISMATCH is returned, and nothing is written: read the entry again and retry. An entry that already
+	// equals `memory` satisfies any precondition, so a lost response does no harm.
+	ExpectedEtag  *string `protobuf:"bytes,2,opt,name=expected_etag,json=expectedEtag,proto3,oneof" json:"expected_etag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryWrite) Reset() {
+	*x = MemoryWrite{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryWrite) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryWrite) ProtoMessage() {}
+
+func (x *MemoryWrite) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryWrite.ProtoReflect.Descriptor instead.
+func (*MemoryWrite) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *MemoryWrite) GetMemory() *MemoryEntry {
+	if x != nil {
+		return x.Memory
+	}
+	return nil
+}
+
+func (x *MemoryWrite) GetExpectedEtag() string {
+	if x != nil && x.ExpectedEtag != nil {
+		return *x.ExpectedEtag
+	}
+	return ""
+}
+
+// Request of UpsertMemories.
+type UpsertMemoriesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Scope of the entries.
+	Scope *MemoryScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
+	// Entries to write, 1 to the maximum number of events of an append. Their names must differ.
+	Writes []*MemoryWrite `protobuf:"bytes,2,rep,name=writes,proto3" json:"writes,omitempty"`
+	// What happens to entries that exist. Default: they are replaced.
+	IfExists      IfMemoryExists `protobuf:"varint,3,opt,name=if_exists,json=ifExists,proto3,enum=threadkeep.v1.IfMemoryExists" json:"if_exists,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpsertMemoriesRequest) Reset() {
+	*x = UpsertMemoriesRequest{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpsertMemoriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpsertMemoriesRequest) ProtoMessage() {}
+
+func (x *UpsertMemoriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpsertMemoriesRequest.ProtoReflect.Descriptor instead.
+func (*UpsertMemoriesRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *UpsertMemoriesRequest) GetScope() *MemoryScope {
+	if x != nil {
+		return x.Scope
+	}
+	return nil
+}
+
+func (x *UpsertMemoriesRequest) GetWrites() []*MemoryWrite {
+	if x != nil {
+		return x.Writes
+	}
+	return nil
+}
+
+func (x *UpsertMemoriesRequest) GetIfExists() IfMemoryExists {
+	if x != nil {
+		return x.IfExists
+	}
+	return IfMemoryExists_IF_MEMORY_EXISTS_UNSPECIFIED
+}
+
+// The result for one entry.
+type UpsertedMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the entry.
+	Name *MemoryName `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What was done.
+	Outcome MemoryWriteOutcome `protobuf:"varint,2,opt,name=outcome,proto3,enum=threadkeep.v1.MemoryWriteOutcome" json:"outcome,omitempty"`
+	// Etag of the stored entry.
+	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Time at which the entry was added.
+	RecordTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=record_time,json=recordTime,proto3" json:"record_time,omitempty"`
+	// Time of the last replacement.
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// Time at which the entry expires. Absent if it does not expire.
+	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpsertedMemory) Reset() {
+	*x = UpsertedMemory{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpsertedMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpsertedMemory) ProtoMessage() {}
+
+func (x *UpsertedMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpsertedMemory.ProtoReflect.Descriptor instead.
+func (*UpsertedMemory) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *UpsertedMemory) GetName() *MemoryName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *UpsertedMemory) GetOutcome() MemoryWriteOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return MemoryWriteOutcome_MEMORY_WRITE_OUTCOME_UNSPECIFIED
+}
+
+func (x *UpsertedMemory) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *UpsertedMemory) GetRecordTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RecordTime
+	}
+	return nil
+}
+
+func (x *UpsertedMemory) GetUpdateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdateTime
+	}
+	return nil
+}
+
+func (x *UpsertedMemory) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
+// Response of UpsertMemories.
+type UpsertMemoriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Results, in request order.
+	Memories      []*UpsertedMemory `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpsertMemoriesResponse) Reset() {
+	*x = UpsertMemoriesResponse{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpsertMemoriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpsertMemoriesResponse) ProtoMessage() {}
+
+func (x *UpsertMemoriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpsertMemoriesResponse.ProtoReflect.Descriptor instead.
+func (*UpsertMemoriesResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *UpsertMemoriesResponse) GetMemories() []*UpsertedMemory {
+	if x != nil {
+		return x.Memories
+	}
+	return nil
+}
+
+// Request of GetMemories.
+type GetMemoriesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Scope of the entries.
+	Scope *MemoryScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
+	// Names of the entries, 1 to 1,000.
+	Names []*MemoryName `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	// If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+	RefreshTtl    bool `protobuf:"varint,3,opt,name=refresh_ttl,json=refreshTtl,proto3" json:"refresh_ttl,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMemoriesRequest) Reset() {
+	*x = GetMemoriesRequest{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMemoriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMemoriesRequest) ProtoMessage() {}
+
+func (x *GetMemoriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMemoriesRequest.ProtoReflect.Descriptor instead.
+func (*GetMemoriesRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetMemoriesRequest) GetScope() *MemoryScope {
+	if x != nil {
+		return x.Scope
+	}
+	return nil
+}
+
+func (x *GetMemoriesRequest) GetNames() []*MemoryName {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *GetMemoriesRequest) GetRefreshTtl() bool {
+	if x != nil {
+		return x.RefreshTtl
+	}
+	return false
+}
+
+// The result for one name.
+type MemoryLookup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name, as requested.
+	Name *MemoryName `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The entry. Absent if there is none, or if it is omitted.
+	Entry *MemoryEntry `protobuf:"bytes,2,opt,name=entry,proto3" json:"entry,omitempty"`
+	// True if the entry exists and the response has no room for it: request it again. The first entry is never omitted.
+	Omitted       bool `protobuf:"varint,3,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryLookup) Reset() {
+	*x = MemoryLookup{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryLookup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryLookup) ProtoMessage() {}
+
+func (x *MemoryLookup) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryLookup.ProtoReflect.Descriptor instead.
+func (*MemoryLookup) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *MemoryLookup) GetName() *MemoryName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *MemoryLookup) GetEntry() *MemoryEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+func (x *MemoryLookup) GetOmitted() bool {
+	if x != nil {
+		return x.Omitted
+	}
+	return false
+}
+
+// Response of GetMemories.
+type GetMemoriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Results, in request order.
+	Memories      []*MemoryLookup `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMemoriesResponse) Reset() {
+	*x = GetMemoriesResponse{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMemoriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMemoriesResponse) ProtoMessage() {}
+
+func (x *GetMemoriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMemoriesResponse.ProtoReflect.Descriptor instead.
+func (*GetMemoriesResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetMemoriesResponse) GetMemories() []*MemoryLookup {
+	if x != nil {
+		return x.Memories
+	}
+	return nil
+}
+
 // Request of SearchMemory.
 type SearchMemoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -368,13 +914,15 @@ type SearchMemoryRequest struct {
 	// Time to which "yesterday" in the query refers and from which recency is measured. Default: now. Not allowed for
 	// SUBSTRING.
 	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
+	// If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+	RefreshTtl    bool `protobuf:"varint,9,opt,name=refresh_ttl,json=refreshTtl,proto3" json:"refresh_ttl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchMemoryRequest) Reset() {
 	*x = SearchMemoryRequest{}
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -386,7 +934,7 @@ func (x *SearchMemoryRequest) String() string {
 func (*SearchMemoryRequest) ProtoMessage() {}
 
 func (x *SearchMemoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -399,7 +947,7 @@ func (x *SearchMemoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMemoryRequest.ProtoReflect.Descriptor instead.
 func (*SearchMemoryRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{5}
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SearchMemoryRequest) GetScope() *MemoryScope {
@@ -458,6 +1006,13 @@ func (x *SearchMemoryRequest) GetReferenceTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *SearchMemoryRequest) GetRefreshTtl() bool {
+	if x != nil {
+		return x.RefreshTtl
+	}
+	return false
+}
+
 // Response of SearchMemory.
 type SearchMemoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -480,7 +1035,7 @@ type SearchMemoryResponse struct {
 
 func (x *SearchMemoryResponse) Reset() {
 	*x = SearchMemoryResponse{}
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -492,7 +1047,7 @@ func (x *SearchMemoryResponse) String() string {
 func (*SearchMemoryResponse) ProtoMessage() {}
 
 func (x *SearchMemoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -505,7 +1060,7 @@ func (x *SearchMemoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMemoryResponse.ProtoReflect.Descriptor instead.
 func (*SearchMemoryResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{6}
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SearchMemoryResponse) GetEntries() []*MemoryEntry {
@@ -554,14 +1109,16 @@ type ListMemoriesRequest struct {
 	// Negative values are rejected.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Value of next_page_token from the previous page; all other fields must be unchanged.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+	RefreshTtl    bool `protobuf:"varint,5,opt,name=refresh_ttl,json=refreshTtl,proto3" json:"refresh_ttl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListMemoriesRequest) Reset() {
 	*x = ListMemoriesRequest{}
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +1130,7 @@ func (x *ListMemoriesRequest) String() string {
 func (*ListMemoriesRequest) ProtoMessage() {}
 
 func (x *ListMemoriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +1143,7 @@ func (x *ListMemoriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMemoriesRequest.ProtoReflect.Descriptor instead.
 func (*ListMemoriesRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{7}
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListMemoriesRequest) GetScope() *MemoryScope {
@@ -617,6 +1174,13 @@ func (x *ListMemoriesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListMemoriesRequest) GetRefreshTtl() bool {
+	if x != nil {
+		return x.RefreshTtl
+	}
+	return false
+}
+
 // Response of ListMemories.
 type ListMemoriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -630,7 +1194,7 @@ type ListMemoriesResponse struct {
 
 func (x *ListMemoriesResponse) Reset() {
 	*x = ListMemoriesResponse{}
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -642,7 +1206,7 @@ func (x *ListMemoriesResponse) String() string {
 func (*ListMemoriesResponse) ProtoMessage() {}
 
 func (x *ListMemoriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -655,7 +1219,7 @@ func (x *ListMemoriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMemoriesResponse.ProtoReflect.Descriptor instead.
 func (*ListMemoriesResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{8}
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListMemoriesResponse) GetEntries() []*MemoryEntry {
@@ -672,7 +1236,155 @@ func (x *ListMemoriesResponse) GetNextPageToken() string {
 	return ""
 }
 
-// A list of memory ids.
+// Request of ListMemoryNamespaces.
+type ListMemoryNamespacesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Scope to list.
+	Scope *MemoryScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
+	// First labels of the namespaces; "*" matches any label. Empty means all.
+	Prefix []string `protobuf:"bytes,2,rep,name=prefix,proto3" json:"prefix,omitempty"`
+	// Last labels of the namespaces; "*" matches any label. Empty means all.
+	Suffix []string `protobuf:"bytes,3,rep,name=suffix,proto3" json:"suffix,omitempty"`
+	// Maximum number of labels, at most 16: of longer namespaces, which match as a whole, the first labels are returned, each
+	// once. 0 means without limit.
+	MaxDepth int32 `protobuf:"varint,4,opt,name=max_depth,json=maxDepth,proto3" json:"max_depth,omitempty"`
+	// Maximum number of namespaces per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. A page
+	// may have fewer, even none, and a next_page_token if many namespaces do not match. Negative values are rejected.
+	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemoryNamespacesRequest) Reset() {
+	*x = ListMemoryNamespacesRequest{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemoryNamespacesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemoryNamespacesRequest) ProtoMessage() {}
+
+func (x *ListMemoryNamespacesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemoryNamespacesRequest.ProtoReflect.Descriptor instead.
+func (*ListMemoryNamespacesRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListMemoryNamespacesRequest) GetScope() *MemoryScope {
+	if x != nil {
+		return x.Scope
+	}
+	return nil
+}
+
+func (x *ListMemoryNamespacesRequest) GetPrefix() []string {
+	if x != nil {
+		return x.Prefix
+	}
+	return nil
+}
+
+func (x *ListMemoryNamespacesRequest) GetSuffix() []string {
+	if x != nil {
+		return x.Suffix
+	}
+	return nil
+}
+
+func (x *ListMemoryNamespacesRequest) GetMaxDepth() int32 {
+	if x != nil {
+		return x.MaxDepth
+	}
+	return 0
+}
+
+func (x *ListMemoryNamespacesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListMemoryNamespacesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Response of ListMemoryNamespaces.
+type ListMemoryNamespacesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Namespaces of this page.
+	Namespaces []*MemoryNamespace `protobuf:"bytes,1,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// Token of the next page. Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemoryNamespacesResponse) Reset() {
+	*x = ListMemoryNamespacesResponse{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemoryNamespacesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemoryNamespacesResponse) ProtoMessage() {}
+
+func (x *ListMemoryNamespacesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemoryNamespacesResponse.ProtoReflect.Descriptor instead.
+func (*ListMemoryNamespacesResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListMemoryNamespacesResponse) GetNamespaces() []*MemoryNamespace {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *ListMemoryNamespacesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// A list of memory ids in the root namespace.
 type MemoryIds struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Ids, 1 to 1,000. Unknown ids are counted as not found.
@@ -683,7 +1395,7 @@ type MemoryIds struct {
 
 func (x *MemoryIds) Reset() {
 	*x = MemoryIds{}
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -695,7 +1407,7 @@ func (x *MemoryIds) String() string {
 func (*MemoryIds) ProtoMessage() {}
 
 func (x *MemoryIds) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -708,12 +1420,58 @@ func (x *MemoryIds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryIds.ProtoReflect.Descriptor instead.
 func (*MemoryIds) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{9}
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *MemoryIds) GetIds() []string {
 	if x != nil {
 		return x.Ids
+	}
+	return nil
+}
+
+// A list of names of entries.
+type MemoryNames struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names, 1 to 1,000. Unknown names are counted as not found.
+	Names         []*MemoryName `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryNames) Reset() {
+	*x = MemoryNames{}
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryNames) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryNames) ProtoMessage() {}
+
+func (x *MemoryNames) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryNames.ProtoReflect.Descriptor instead.
+func (*MemoryNames) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *MemoryNames) GetNames() []*MemoryName {
+	if x != nil {
+		return x.Names
 	}
 	return nil
 }
@@ -730,6 +1488,8 @@ type DeleteMemoriesRequest struct {
 	//	*DeleteMemoriesRequest_Ids
 	//	*DeleteMemoriesRequest_SessionId
 	//	*DeleteMemoriesRequest_All
+	//	*DeleteMemoriesRequest_Names
+	//	*DeleteMemoriesRequest_Namespace
 	Selection     isDeleteMemoriesRequest_Selection `protobuf_oneof:"selection"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -737,7 +1497,7 @@ type DeleteMemoriesRequest struct {
 
 func (x *DeleteMemoriesRequest) Reset() {
 	*x = DeleteMemoriesRequest{}
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -749,7 +1509,7 @@ func (x *DeleteMemoriesRequest) String() string {
 func (*DeleteMemoriesRequest) ProtoMessage() {}
 
 func (x *DeleteMemoriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -762,7 +1522,7 @@ func (x *DeleteMemoriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMemoriesRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMemoriesRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{10}
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteMemoriesRequest) GetScope() *MemoryScope {
@@ -806,23 +1566,51 @@ func (x *DeleteMemoriesRequest) GetAll() bool {
 	return false
 }
 
+func (x *DeleteMemoriesRequest) GetNames() *MemoryNames {
+	if x != nil {
+		if x, ok := x.Selection.(*DeleteMemoriesRequest_Names); ok {
+			return x.Names
+		}
+	}
+	return nil
+}
+
+func (x *DeleteMemoriesRequest) GetNamespace() *MemoryNamespace {
+	if x != nil {
+		if x, ok := x.Selection.(*DeleteMemoriesRequest_Namespace); ok {
+			return x.Namespace
+		}
+	}
+	return nil
+}
+
 type isDeleteMemoriesRequest_Selection interface {
 	isDeleteMemoriesRequest_Selection()
 }
 
 type DeleteMemoriesRequest_Ids struct {
-	// Entries with these ids.
+	// Entries with these ids in the root namespace.
 	Ids *MemoryIds `protobuf:"bytes,2,opt,name=ids,proto3,oneof"`
 }
 
 type DeleteMemoriesRequest_SessionId struct {
-	// Entries that come from this session. The session need not exist.
+	// Entries that come from this session, in all namespaces. The session need not exist.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3,oneof"`
 }
 
 type DeleteMemoriesRequest_All struct {
-	// All entries. Must be true.
+	// All entries, in all namespaces. Must be true.
 	All bool `protobuf:"varint,4,opt,name=all,proto3,oneof"`
+}
+
+type DeleteMemoriesRequest_Names struct {
+	// Entries with these names.
+	Names *MemoryNames `protobuf:"bytes,5,opt,name=names,proto3,oneof"`
+}
+
+type DeleteMemoriesRequest_Namespace struct {
+	// Entries in this namespace and in those below it. At least one label.
+	Namespace *MemoryNamespace `protobuf:"bytes,6,opt,name=namespace,proto3,oneof"`
 }
 
 func (*DeleteMemoriesRequest_Ids) isDeleteMemoriesRequest_Selection() {}
@@ -831,6 +1619,10 @@ func (*DeleteMemoriesRequest_SessionId) isDeleteMemoriesRequest_Selection() {}
 
 func (*DeleteMemoriesRequest_All) isDeleteMemoriesRequest_Selection() {}
 
+func (*DeleteMemoriesRequest_Names) isDeleteMemoriesRequest_Selection() {}
+
+func (*DeleteMemoriesRequest_Namespace) isDeleteMemoriesRequest_Selection() {}
+
 // Response of DeleteMemories.
 type DeleteMemoriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -838,7 +1630,7 @@ type DeleteMemoriesResponse struct {
 	Deleted int64 `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	// Number of embeddings deleted with them.
 	EmbeddingsDeleted int64 `protobuf:"varint,2,opt,name=embeddings_deleted,json=embeddingsDeleted,proto3" json:"embeddings_deleted,omitempty"`
-	// Number of ids that matched no entry of the scope.
+	// Number of ids or names that matched no entry of the scope.
 	NotFound int64 `protobuf:"varint,3,opt,name=not_found,json=notFound,proto3" json:"not_found,omitempty"`
 	// Time of the deletion.
 	DeleteTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=delete_time,json=deleteTime,proto3" json:"delete_time,omitempty"`
@@ -848,7 +1640,7 @@ type DeleteMemoriesResponse struct {
 
 func (x *DeleteMemoriesResponse) Reset() {
 	*x = DeleteMemoriesResponse{}
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[11]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -860,7 +1652,7 @@ func (x *DeleteMemoriesResponse) String() string {
 func (*DeleteMemoriesResponse) ProtoMessage() {}
 
 func (x *DeleteMemoriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[11]
+	mi := &file_threadkeep_v1_memory_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -873,7 +1665,7 @@ func (x *DeleteMemoriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMemoriesResponse.ProtoReflect.Descriptor instead.
 func (*DeleteMemoriesResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{11}
+	return file_threadkeep_v1_memory_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteMemoriesResponse) GetDeleted() int64 {
@@ -928,7 +1720,38 @@ const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\"M\n" +
 	"\x13AddMemoriesResponse\x126\n" +
-	"\bmemories\x18\x01 \x03(\v2\x1a.threadkeep.v1.AddedMemoryR\bmemories\"\xfb\x02\n" +
+	"\bmemories\x18\x01 \x03(\v2\x1a.threadkeep.v1.AddedMemoryR\bmemories\"}\n" +
+	"\vMemoryWrite\x122\n" +
+	"\x06memory\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryEntryR\x06memory\x12(\n" +
+	"\rexpected_etag\x18\x02 \x01(\tH\x00R\fexpectedEtag\x88\x01\x01B\x10\n" +
+	"\x0e_expected_etag\"\xb9\x01\n" +
+	"\x15UpsertMemoriesRequest\x120\n" +
+	"\x05scope\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryScopeR\x05scope\x122\n" +
+	"\x06writes\x18\x02 \x03(\v2\x1a.threadkeep.v1.MemoryWriteR\x06writes\x12:\n" +
+	"\tif_exists\x18\x03 \x01(\x0e2\x1d.threadkeep.v1.IfMemoryExistsR\bifExists\"\xc7\x02\n" +
+	"\x0eUpsertedMemory\x12-\n" +
+	"\x04name\x18\x01 \x01(\v2\x19.threadkeep.v1.MemoryNameR\x04name\x12;\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2!.threadkeep.v1.MemoryWriteOutcomeR\aoutcome\x12\x12\n" +
+	"\x04etag\x18\x03 \x01(\tR\x04etag\x12;\n" +
+	"\vrecord_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"recordTime\x12;\n" +
+	"\vupdate_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"updateTime\x12;\n" +
+	"\vexpire_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\"S\n" +
+	"\x16UpsertMemoriesResponse\x129\n" +
+	"\bmemories\x18\x01 \x03(\v2\x1d.threadkeep.v1.UpsertedMemoryR\bmemories\"\x98\x01\n" +
+	"\x12GetMemoriesRequest\x120\n" +
+	"\x05scope\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryScopeR\x05scope\x12/\n" +
+	"\x05names\x18\x02 \x03(\v2\x19.threadkeep.v1.MemoryNameR\x05names\x12\x1f\n" +
+	"\vrefresh_ttl\x18\x03 \x01(\bR\n" +
+	"refreshTtl\"\x89\x01\n" +
+	"\fMemoryLookup\x12-\n" +
+	"\x04name\x18\x01 \x01(\v2\x19.threadkeep.v1.MemoryNameR\x04name\x120\n" +
+	"\x05entry\x18\x02 \x01(\v2\x1a.threadkeep.v1.MemoryEntryR\x05entry\x12\x18\n" +
+	"\aomitted\x18\x03 \x01(\bR\aomitted\"N\n" +
+	"\x13GetMemoriesResponse\x127\n" +
+	"\bmemories\x18\x01 \x03(\v2\x1b.threadkeep.v1.MemoryLookupR\bmemories\"\x9c\x03\n" +
 	"\x13SearchMemoryRequest\x120\n" +
 	"\x05scope\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryScopeR\x05scope\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12-\n" +
@@ -937,7 +1760,9 @@ const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\tmin_score\x18\x05 \x01(\x01H\x00R\bminScore\x88\x01\x01\x123\n" +
 	"\x06filter\x18\x06 \x01(\v2\x1b.threadkeep.v1.MemoryFilterR\x06filter\x120\n" +
 	"\arecency\x18\a \x01(\v2\x16.threadkeep.v1.RecencyR\arecency\x12A\n" +
-	"\x0ereference_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTimeB\f\n" +
+	"\x0ereference_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTime\x12\x1f\n" +
+	"\vrefresh_ttl\x18\t \x01(\bR\n" +
+	"refreshTtlB\f\n" +
 	"\n" +
 	"_min_score\"\xef\x01\n" +
 	"\x14SearchMemoryResponse\x124\n" +
@@ -947,36 +1772,68 @@ const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
 	"incomplete\x18\x04 \x01(\bR\n" +
 	"incomplete\x12/\n" +
-	"\x13unsearched_memories\x18\x05 \x01(\x03R\x12unsearchedMemories\"\xb8\x01\n" +
+	"\x13unsearched_memories\x18\x05 \x01(\x03R\x12unsearchedMemories\"\xd9\x01\n" +
 	"\x13ListMemoriesRequest\x120\n" +
 	"\x05scope\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryScopeR\x05scope\x123\n" +
 	"\x06filter\x18\x02 \x01(\v2\x1b.threadkeep.v1.MemoryFilterR\x06filter\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"t\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x1f\n" +
+	"\vrefresh_ttl\x18\x05 \x01(\bR\n" +
+	"refreshTtl\"t\n" +
 	"\x14ListMemoriesResponse\x124\n" +
 	"\aentries\x18\x01 \x03(\v2\x1a.threadkeep.v1.MemoryEntryR\aentries\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x01\n" +
+	"\x1bListMemoryNamespacesRequest\x120\n" +
+	"\x05scope\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryScopeR\x05scope\x12\x16\n" +
+	"\x06prefix\x18\x02 \x03(\tR\x06prefix\x12\x16\n" +
+	"\x06suffix\x18\x03 \x03(\tR\x06suffix\x12\x1b\n" +
+	"\tmax_depth\x18\x04 \x01(\x05R\bmaxDepth\x12\x1b\n" +
+	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\"\x86\x01\n" +
+	"\x1cListMemoryNamespacesResponse\x12>\n" +
+	"\n" +
+	"namespaces\x18\x01 \x03(\v2\x1e.threadkeep.v1.MemoryNamespaceR\n" +
+	"namespaces\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x1d\n" +
 	"\tMemoryIds\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids\"\xb9\x01\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\">\n" +
+	"\vMemoryNames\x12/\n" +
+	"\x05names\x18\x01 \x03(\v2\x19.threadkeep.v1.MemoryNameR\x05names\"\xad\x02\n" +
 	"\x15DeleteMemoriesRequest\x120\n" +
 	"\x05scope\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryScopeR\x05scope\x12,\n" +
 	"\x03ids\x18\x02 \x01(\v2\x18.threadkeep.v1.MemoryIdsH\x00R\x03ids\x12\x1f\n" +
 	"\n" +
 	"session_id\x18\x03 \x01(\tH\x00R\tsessionId\x12\x12\n" +
-	"\x03all\x18\x04 \x01(\bH\x00R\x03allB\v\n" +
+	"\x03all\x18\x04 \x01(\bH\x00R\x03all\x122\n" +
+	"\x05names\x18\x05 \x01(\v2\x1a.threadkeep.v1.MemoryNamesH\x00R\x05names\x12>\n" +
+	"\tnamespace\x18\x06 \x01(\v2\x1e.threadkeep.v1.MemoryNamespaceH\x00R\tnamespaceB\v\n" +
 	"\tselection\"\xbb\x01\n" +
 	"\x16DeleteMemoriesResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\x03R\adeleted\x12-\n" +
 	"\x12embeddings_deleted\x18\x02 \x01(\x03R\x11embeddingsDeleted\x12\x1b\n" +
 	"\tnot_found\x18\x03 \x01(\x03R\bnotFound\x12;\n" +
 	"\vdelete_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"deleteTime2\x8e\x04\n" +
+	"deleteTime*m\n" +
+	"\x0eIfMemoryExists\x12 \n" +
+	"\x1cIF_MEMORY_EXISTS_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18IF_MEMORY_EXISTS_REPLACE\x10\x01\x12\x1b\n" +
+	"\x17IF_MEMORY_EXISTS_IGNORE\x10\x02*\xc0\x01\n" +
+	"\x12MemoryWriteOutcome\x12$\n" +
+	" MEMORY_WRITE_OUTCOME_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aMEMORY_WRITE_OUTCOME_ADDED\x10\x01\x12!\n" +
+	"\x1dMEMORY_WRITE_OUTCOME_REPLACED\x10\x02\x12\"\n" +
+	"\x1eMEMORY_WRITE_OUTCOME_UNCHANGED\x10\x03\x12\x1d\n" +
+	"\x19MEMORY_WRITE_OUTCOME_KEPT\x10\x042\xcf\x06\n" +
 	"\rMemoryService\x12r\n" +
 	"\x12AddSessionToMemory\x12(.threadkeep.v1.AddSessionToMemoryRequest\x1a).threadkeep.v1.AddSessionToMemoryResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12]\n" +
-	"\vAddMemories\x12!.threadkeep.v1.AddMemoriesRequest\x1a\".threadkeep.v1.AddMemoriesResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12`\n" +
+	"\vAddMemories\x12!.threadkeep.v1.AddMemoriesRequest\x1a\".threadkeep.v1.AddMemoriesResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12f\n" +
+	"\x0eUpsertMemories\x12$.threadkeep.v1.UpsertMemoriesRequest\x1a%.threadkeep.v1.UpsertMemoriesResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12]\n" +
+	"\vGetMemories\x12!.threadkeep.v1.GetMemoriesRequest\x1a\".threadkeep.v1.GetMemoriesResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12`\n" +
 	"\fSearchMemory\x12\".threadkeep.v1.SearchMemoryRequest\x1a#.threadkeep.v1.SearchMemoryResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12`\n" +
-	"\fListMemories\x12\".threadkeep.v1.ListMemoriesRequest\x1a#.threadkeep.v1.ListMemoriesResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12f\n" +
+	"\fListMemories\x12\".threadkeep.v1.ListMemoriesRequest\x1a#.threadkeep.v1.ListMemoriesResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12x\n" +
+	"\x14ListMemoryNamespaces\x12*.threadkeep.v1.ListMemoryNamespacesRequest\x1a+.threadkeep.v1.ListMemoryNamespacesResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12f\n" +
 	"\x0eDeleteMemories\x12$.threadkeep.v1.DeleteMemoriesRequest\x1a%.threadkeep.v1.DeleteMemoriesResponse\"\a\x88\xb6\x18\x05\x90\x02\x02BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
@@ -992,61 +1849,102 @@ func file_threadkeep_v1_memory_service_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_memory_service_proto_rawDescData
 }
 
-var file_threadkeep_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_threadkeep_v1_memory_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_threadkeep_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_threadkeep_v1_memory_service_proto_goTypes = []any{
-	(*AddSessionToMemoryRequest)(nil),  // 0: threadkeep.v1.AddSessionToMemoryRequest
-	(*AddSessionToMemoryResponse)(nil), // 1: threadkeep.v1.AddSessionToMemoryResponse
-	(*AddMemoriesRequest)(nil),         // 2: threadkeep.v1.AddMemoriesRequest
-	(*AddedMemory)(nil),                // 3: threadkeep.v1.AddedMemory
-	(*AddMemoriesResponse)(nil),        // 4: threadkeep.v1.AddMemoriesResponse
-	(*SearchMemoryRequest)(nil),        // 5: threadkeep.v1.SearchMemoryRequest
-	(*SearchMemoryResponse)(nil),       // 6: threadkeep.v1.SearchMemoryResponse
-	(*ListMemoriesRequest)(nil),        // 7: threadkeep.v1.ListMemoriesRequest
-	(*ListMemoriesResponse)(nil),       // 8: threadkeep.v1.ListMemoriesResponse
-	(*MemoryIds)(nil),                  // 9: threadkeep.v1.MemoryIds
-	(*DeleteMemoriesRequest)(nil),      // 10: threadkeep.v1.DeleteMemoriesRequest
-	(*DeleteMemoriesResponse)(nil),     // 11: threadkeep.v1.DeleteMemoriesResponse
-	(*SessionRef)(nil),                 // 12: threadkeep.v1.SessionRef
-	(*MemoryScope)(nil),                // 13: threadkeep.v1.MemoryScope
-	(*MemoryEntry)(nil),                // 14: threadkeep.v1.MemoryEntry
-	(SearchMode)(0),                    // 15: threadkeep.v1.SearchMode
-	(*MemoryFilter)(nil),               // 16: threadkeep.v1.MemoryFilter
-	(*Recency)(nil),                    // 17: threadkeep.v1.Recency
-	(*timestamppb.Timestamp)(nil),      // 18: google.protobuf.Timestamp
+	(IfMemoryExists)(0),                  // 0: threadkeep.v1.IfMemoryExists
+	(MemoryWriteOutcome)(0),              // 1: threadkeep.v1.MemoryWriteOutcome
+	(*AddSessionToMemoryRequest)(nil),    // 2: threadkeep.v1.AddSessionToMemoryRequest
+	(*AddSessionToMemoryResponse)(nil),   // 3: threadkeep.v1.AddSessionToMemoryResponse
+	(*AddMemoriesRequest)(nil),           // 4: threadkeep.v1.AddMemoriesRequest
+	(*AddedMemory)(nil),                  // 5: threadkeep.v1.AddedMemory
+	(*AddMemoriesResponse)(nil),          // 6: threadkeep.v1.AddMemoriesResponse
+	(*MemoryWrite)(nil),                  // 7: threadkeep.v1.MemoryWrite
+	(*UpsertMemoriesRequest)(nil),        // 8: threadkeep.v1.UpsertMemoriesRequest
+	(*UpsertedMemory)(nil),               // 9: threadkeep.v1.UpsertedMemory
+	(*UpsertMemoriesResponse)(nil),       // 10: threadkeep.v1.UpsertMemoriesResponse
+	(*GetMemoriesRequest)(nil),           // 11: threadkeep.v1.GetMemoriesRequest
+	(*MemoryLookup)(nil),                 // 12: threadkeep.v1.MemoryLookup
+	(*GetMemoriesResponse)(nil),          // 13: threadkeep.v1.GetMemoriesResponse
+	(*SearchMemoryRequest)(nil),          // 14: threadkeep.v1.SearchMemoryRequest
+	(*SearchMemoryResponse)(nil),         // 15: threadkeep.v1.SearchMemoryResponse
+	(*ListMemoriesRequest)(nil),          // 16: threadkeep.v1.ListMemoriesRequest
+	(*ListMemoriesResponse)(nil),         // 17: threadkeep.v1.ListMemoriesResponse
+	(*ListMemoryNamespacesRequest)(nil),  // 18: threadkeep.v1.ListMemoryNamespacesRequest
+	(*ListMemoryNamespacesResponse)(nil), // 19: threadkeep.v1.ListMemoryNamespacesResponse
+	(*MemoryIds)(nil),                    // 20: threadkeep.v1.MemoryIds
+	(*MemoryNames)(nil),                  // 21: threadkeep.v1.MemoryNames
+	(*DeleteMemoriesRequest)(nil),        // 22: threadkeep.v1.DeleteMemoriesRequest
+	(*DeleteMemoriesResponse)(nil),       // 23: threadkeep.v1.DeleteMemoriesResponse
+	(*SessionRef)(nil),                   // 24: threadkeep.v1.SessionRef
+	(*MemoryScope)(nil),                  // 25: threadkeep.v1.MemoryScope
+	(*MemoryEntry)(nil),                  // 26: threadkeep.v1.MemoryEntry
+	(*MemoryName)(nil),                   // 27: threadkeep.v1.MemoryName
+	(*timestamppb.Timestamp)(nil),        // 28: google.protobuf.Timestamp
+	(SearchMode)(0),                      // 29: threadkeep.v1.SearchMode
+	(*MemoryFilter)(nil),                 // 30: threadkeep.v1.MemoryFilter
+	(*Recency)(nil),                      // 31: threadkeep.v1.Recency
+	(*MemoryNamespace)(nil),              // 32: threadkeep.v1.MemoryNamespace
 }
 var file_threadkeep_v1_memory_service_proto_depIdxs = []int32{
-	12, // 0: threadkeep.v1.AddSessionToMemoryRequest.session:type_name -> threadkeep.v1.SessionRef
-	13, // 1: threadkeep.v1.AddMemoriesRequest.scope:type_name -> threadkeep.v1.MemoryScope
-	14, // 2: threadkeep.v1.AddMemoriesRequest.memories:type_name -> threadkeep.v1.MemoryEntry
-	3,  // 3: threadkeep.v1.AddMemoriesResponse.memories:type_name -> threadkeep.v1.AddedMemory
-	13, // 4: threadkeep.v1.SearchMemoryRequest.scope:type_name -> threadkeep.v1.MemoryScope
-	15, // 5: threadkeep.v1.SearchMemoryRequest.mode:type_name -> threadkeep.v1.SearchMode
-	16, // 6: threadkeep.v1.SearchMemoryRequest.filter:type_name -> threadkeep.v1.MemoryFilter
-	17, // 7: threadkeep.v1.SearchMemoryRequest.recency:type_name -> threadkeep.v1.Recency
-	18, // 8: threadkeep.v1.SearchMemoryRequest.reference_time:type_name -> google.protobuf.Timestamp
-	14, // 9: threadkeep.v1.SearchMemoryResponse.entries:type_name -> threadkeep.v1.MemoryEntry
-	15, // 10: threadkeep.v1.SearchMemoryResponse.mode:type_name -> threadkeep.v1.SearchMode
-	13, // 11: threadkeep.v1.ListMemoriesRequest.scope:type_name -> threadkeep.v1.MemoryScope
-	16, // 12: threadkeep.v1.ListMemoriesRequest.filter:type_name -> threadkeep.v1.MemoryFilter
-	14, // 13: threadkeep.v1.ListMemoriesResponse.entries:type_name -> threadkeep.v1.MemoryEntry
-	13, // 14: threadkeep.v1.DeleteMemoriesRequest.scope:type_name -> threadkeep.v1.MemoryScope
-	9,  // 15: threadkeep.v1.DeleteMemoriesRequest.ids:type_name -> threadkeep.v1.MemoryIds
-	18, // 16: threadkeep.v1.DeleteMemoriesResponse.delete_time:type_name -> google.protobuf.Timestamp
-	0,  // 17: threadkeep.v1.MemoryService.AddSessionToMemory:input_type -> threadkeep.v1.AddSessionToMemoryRequest
-	2,  // 18: threadkeep.v1.MemoryService.AddMemories:input_type -> threadkeep.v1.AddMemoriesRequest
-	5,  // 19: threadkeep.v1.MemoryService.SearchMemory:input_type -> threadkeep.v1.SearchMemoryRequest
-	7,  // 20: threadkeep.v1.MemoryService.ListMemories:input_type -> threadkeep.v1.ListMemoriesRequest
-	10, // 21: threadkeep.v1.MemoryService.DeleteMemories:input_type -> threadkeep.v1.DeleteMemoriesRequest
-	1,  // 22: threadkeep.v1.MemoryService.AddSessionToMemory:output_type -> threadkeep.v1.AddSessionToMemoryResponse
-	4,  // 23: threadkeep.v1.MemoryService.AddMemories:output_type -> threadkeep.v1.AddMemoriesResponse
-	6,  // 24: threadkeep.v1.MemoryService.SearchMemory:output_type -> threadkeep.v1.SearchMemoryResponse
-	8,  // 25: threadkeep.v1.MemoryService.ListMemories:output_type -> threadkeep.v1.ListMemoriesResponse
-	11, // 26: threadkeep.v1.MemoryService.DeleteMemories:output_type -> threadkeep.v1.DeleteMemoriesResponse
-	22, // [22:27] is the sub-list for method output_type
-	17, // [17:22] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	24, // 0: threadkeep.v1.AddSessionToMemoryRequest.session:type_name -> threadkeep.v1.SessionRef
+	25, // 1: threadkeep.v1.AddMemoriesRequest.scope:type_name -> threadkeep.v1.MemoryScope
+	26, // 2: threadkeep.v1.AddMemoriesRequest.memories:type_name -> threadkeep.v1.MemoryEntry
+	5,  // 3: threadkeep.v1.AddMemoriesResponse.memories:type_name -> threadkeep.v1.AddedMemory
+	26, // 4: threadkeep.v1.MemoryWrite.memory:type_name -> threadkeep.v1.MemoryEntry
+	25, // 5: threadkeep.v1.UpsertMemoriesRequest.scope:type_name -> threadkeep.v1.MemoryScope
+	7,  // 6: threadkeep.v1.UpsertMemoriesRequest.writes:type_name -> threadkeep.v1.MemoryWrite
+	0,  // 7: threadkeep.v1.UpsertMemoriesRequest.if_exists:type_name -> threadkeep.v1.IfMemoryExists
+	27, // 8: threadkeep.v1.UpsertedMemory.name:type_name -> threadkeep.v1.MemoryName
+	1,  // 9: threadkeep.v1.UpsertedMemory.outcome:type_name -> threadkeep.v1.MemoryWriteOutcome
+	28, // 10: threadkeep.v1.UpsertedMemory.record_time:type_name -> google.protobuf.Timestamp
+	28, // 11: threadkeep.v1.UpsertedMemory.update_time:type_name -> google.protobuf.Timestamp
+	28, // 12: threadkeep.v1.UpsertedMemory.expire_time:type_name -> google.protobuf.Timestamp
+	9,  // 13: threadkeep.v1.UpsertMemoriesResponse.memories:type_name -> threadkeep.v1.UpsertedMemory
+	25, // 14: threadkeep.v1.GetMemoriesRequest.scope:type_name -> threadkeep.v1.MemoryScope
+	27, // 15: threadkeep.v1.GetMemoriesRequest.names:type_name -> threadkeep.v1.MemoryName
+	27, // 16: threadkeep.v1.MemoryLookup.name:type_name -> threadkeep.v1.MemoryName
+	26, // 17: threadkeep.v1.MemoryLookup.entry:type_name -> threadkeep.v1.MemoryEntry
+	12, // 18: threadkeep.v1.GetMemoriesResponse.memories:type_name -> threadkeep.v1.MemoryLookup
+	25, // 19: threadkeep.v1.SearchMemoryRequest.scope:type_name -> threadkeep.v1.MemoryScope
+	29, // 20: threadkeep.v1.SearchMemoryRequest.mode:type_name -> threadkeep.v1.SearchMode
+	30, // 21: threadkeep.v1.SearchMemoryRequest.filter:type_name -> threadkeep.v1.MemoryFilter
+	31, // 22: threadkeep.v1.SearchMemoryRequest.recency:type_name -> threadkeep.v1.Recency
+	28, // 23: threadkeep.v1.SearchMemoryRequest.reference_time:type_name -> google.protobuf.Timestamp
+	26, // 24: threadkeep.v1.SearchMemoryResponse.entries:type_name -> threadkeep.v1.MemoryEntry
+	29, // 25: threadkeep.v1.SearchMemoryResponse.mode:type_name -> threadkeep.v1.SearchMode
+	25, // 26: threadkeep.v1.ListMemoriesRequest.scope:type_name -> threadkeep.v1.MemoryScope
+	30, // 27: threadkeep.v1.ListMemoriesRequest.filter:type_name -> threadkeep.v1.MemoryFilter
+	26, // 28: threadkeep.v1.ListMemoriesResponse.entries:type_name -> threadkeep.v1.MemoryEntry
+	25, // 29: threadkeep.v1.ListMemoryNamespacesRequest.scope:type_name -> threadkeep.v1.MemoryScope
+	32, // 30: threadkeep.v1.ListMemoryNamespacesResponse.namespaces:type_name -> threadkeep.v1.MemoryNamespace
+	27, // 31: threadkeep.v1.MemoryNames.names:type_name -> threadkeep.v1.MemoryName
+	25, // 32: threadkeep.v1.DeleteMemoriesRequest.scope:type_name -> threadkeep.v1.MemoryScope
+	20, // 33: threadkeep.v1.DeleteMemoriesRequest.ids:type_name -> threadkeep.v1.MemoryIds
+	21, // 34: threadkeep.v1.DeleteMemoriesRequest.names:type_name -> threadkeep.v1.MemoryNames
+	32, // 35: threadkeep.v1.DeleteMemoriesRequest.namespace:type_name -> threadkeep.v1.MemoryNamespace
+	28, // 36: threadkeep.v1.DeleteMemoriesResponse.delete_time:type_name -> google.protobuf.Timestamp
+	2,  // 37: threadkeep.v1.MemoryService.AddSessionToMemory:input_type -> threadkeep.v1.AddSessionToMemoryRequest
+	4,  // 38: threadkeep.v1.MemoryService.AddMemories:input_type -> threadkeep.v1.AddMemoriesRequest
+	8,  // 39: threadkeep.v1.MemoryService.UpsertMemories:input_type -> threadkeep.v1.UpsertMemoriesRequest
+	11, // 40: threadkeep.v1.MemoryService.GetMemories:input_type -> threadkeep.v1.GetMemoriesRequest
+	14, // 41: threadkeep.v1.MemoryService.SearchMemory:input_type -> threadkeep.v1.SearchMemoryRequest
+	16, // 42: threadkeep.v1.MemoryService.ListMemories:input_type -> threadkeep.v1.ListMemoriesRequest
+	18, // 43: threadkeep.v1.MemoryService.ListMemoryNamespaces:input_type -> threadkeep.v1.ListMemoryNamespacesRequest
+	22, // 44: threadkeep.v1.MemoryService.DeleteMemories:input_type -> threadkeep.v1.DeleteMemoriesRequest
+	3,  // 45: threadkeep.v1.MemoryService.AddSessionToMemory:output_type -> threadkeep.v1.AddSessionToMemoryResponse
+	6,  // 46: threadkeep.v1.MemoryService.AddMemories:output_type -> threadkeep.v1.AddMemoriesResponse
+	10, // 47: threadkeep.v1.MemoryService.UpsertMemories:output_type -> threadkeep.v1.UpsertMemoriesResponse
+	13, // 48: threadkeep.v1.MemoryService.GetMemories:output_type -> threadkeep.v1.GetMemoriesResponse
+	15, // 49: threadkeep.v1.MemoryService.SearchMemory:output_type -> threadkeep.v1.SearchMemoryResponse
+	17, // 50: threadkeep.v1.MemoryService.ListMemories:output_type -> threadkeep.v1.ListMemoriesResponse
+	19, // 51: threadkeep.v1.MemoryService.ListMemoryNamespaces:output_type -> threadkeep.v1.ListMemoryNamespacesResponse
+	23, // 52: threadkeep.v1.MemoryService.DeleteMemories:output_type -> threadkeep.v1.DeleteMemoriesResponse
+	45, // [45:53] is the sub-list for method output_type
+	37, // [37:45] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_memory_service_proto_init() }
@@ -1059,23 +1957,27 @@ func file_threadkeep_v1_memory_service_proto_init() {
 	file_threadkeep_v1_search_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_memory_service_proto_msgTypes[5].OneofWrappers = []any{}
-	file_threadkeep_v1_memory_service_proto_msgTypes[10].OneofWrappers = []any{
+	file_threadkeep_v1_memory_service_proto_msgTypes[12].OneofWrappers = []any{}
+	file_threadkeep_v1_memory_service_proto_msgTypes[20].OneofWrappers = []any{
 		(*DeleteMemoriesRequest_Ids)(nil),
 		(*DeleteMemoriesRequest_SessionId)(nil),
 		(*DeleteMemoriesRequest_All)(nil),
+		(*DeleteMemoriesRequest_Names)(nil),
+		(*DeleteMemoriesRequest_Namespace)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_memory_service_proto_rawDesc), len(file_threadkeep_v1_memory_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   12,
+			NumEnums:      2,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_threadkeep_v1_memory_service_proto_goTypes,
 		DependencyIndexes: file_threadkeep_v1_memory_service_proto_depIdxs,
+		EnumInfos:         file_threadkeep_v1_memory_service_proto_enumTypes,
 		MessageInfos:      file_threadkeep_v1_memory_service_proto_msgTypes,
 	}.Build()
 	File_threadkeep_v1_memory_service_proto = out.File

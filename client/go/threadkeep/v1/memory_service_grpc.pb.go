@@ -21,11 +21,14 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	MemoryService_AddSessionToMemory_FullMethodName = "/threadkeep.v1.MemoryService/AddSessionToMemory"
-	MemoryService_AddMemories_FullMethodName        = "/threadkeep.v1.MemoryService/AddMemories"
-	MemoryService_SearchMemory_FullMethodName       = "/threadkeep.v1.MemoryService/SearchMemory"
-	MemoryService_ListMemories_FullMethodName       = "/threadkeep.v1.MemoryService/ListMemories"
-	MemoryService_DeleteMemories_FullMethodName     = "/threadkeep.v1.MemoryService/DeleteMemories"
+	MemoryService_AddSessionToMemory_FullMethodName   = "/threadkeep.v1.MemoryService/AddSessionToMemory"
+	MemoryService_AddMemories_FullMethodName          = "/threadkeep.v1.MemoryService/AddMemories"
+	MemoryService_UpsertMemories_FullMethodName       = "/threadkeep.v1.MemoryService/UpsertMemories"
+	MemoryService_GetMemories_FullMethodName          = "/threadkeep.v1.MemoryService/GetMemories"
+	MemoryService_SearchMemory_FullMethodName         = "/threadkeep.v1.MemoryService/SearchMemory"
+	MemoryService_ListMemories_FullMethodName         = "/threadkeep.v1.MemoryService/ListMemories"
+	MemoryService_ListMemoryNamespaces_FullMethodName = "/threadkeep.v1.MemoryService/ListMemoryNamespaces"
+	MemoryService_DeleteMemories_FullMethodName       = "/threadkeep.v1.MemoryService/DeleteMemories"
 )
 
 // MemoryServiceClient is the client API for MemoryService service.
@@ -43,12 +46,23 @@ type MemoryServiceClient interface {
 	// MEMORY_ID_CONFLICT. A deleted id may be added again.
 	// Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
 	AddMemories(ctx context.Context, in *AddMemoriesRequest, opts ...grpc.CallOption) (*AddMemoriesResponse, error)
+	// Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+	// ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+	// Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+	UpsertMemories(ctx context.Context, in *UpsertMemoriesRequest, opts ...grpc.CallOption) (*UpsertMemoriesResponse, error)
+	// Returns entries by name, in request order.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+	GetMemories(ctx context.Context, in *GetMemoriesRequest, opts ...grpc.CallOption) (*GetMemoriesResponse, error)
 	// Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+	// PERMISSION_DENIED (refresh_ttl without the role WRITER).
 	SearchMemory(ctx context.Context, in *SearchMemoryRequest, opts ...grpc.CallOption) (*SearchMemoryResponse, error)
-	// Lists entries, most recently added first.
-	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	// Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
 	ListMemories(ctx context.Context, in *ListMemoriesRequest, opts ...grpc.CallOption) (*ListMemoriesResponse, error)
+	// Lists the namespaces that have entries, in the order of their labels by code point.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	ListMemoryNamespaces(ctx context.Context, in *ListMemoryNamespacesRequest, opts ...grpc.CallOption) (*ListMemoryNamespacesResponse, error)
 	// Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
 	// Errors: INVALID_FIELD.
 	DeleteMemories(ctx context.Context, in *DeleteMemoriesRequest, opts ...grpc.CallOption) (*DeleteMemoriesResponse, error)
@@ -82,6 +96,26 @@ func (c *memoryServiceClient) AddMemories(ctx context.Context, in *AddMemoriesRe
 	return out, nil
 }
 
+func (c *memoryServiceClient) UpsertMemories(ctx context.Context, in *UpsertMemoriesRequest, opts ...grpc.CallOption) (*UpsertMemoriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpsertMemoriesResponse)
+	err := c.cc.Invoke(ctx, MemoryService_UpsertMemories_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) GetMemories(ctx context.Context, in *GetMemoriesRequest, opts ...grpc.CallOption) (*GetMemoriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetMemoriesResponse)
+	err := c.cc.Invoke(ctx, MemoryService_GetMemories_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *memoryServiceClient) SearchMemory(ctx context.Context, in *SearchMemoryRequest, opts ...grpc.CallOption) (*SearchMemoryResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SearchMemoryResponse)
@@ -96,6 +130,16 @@ func (c *memoryServiceClient) ListMemories(ctx context.Context, in *ListMemories
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListMemoriesResponse)
 	err := c.cc.Invoke(ctx, MemoryService_ListMemories_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) ListMemoryNamespaces(ctx context.Context, in *ListMemoryNamespacesRequest, opts ...grpc.CallOption) (*ListMemoryNamespacesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMemoryNamespacesResponse)
+	err := c.cc.Invoke(ctx, MemoryService_ListMemoryNamespaces_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +171,23 @@ type MemoryServiceServer interface {
 	// MEMORY_ID_CONFLICT. A deleted id may be added again.
 	// Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
 	AddMemories(context.Context, *AddMemoriesRequest) (*AddMemoriesResponse, error)
+	// Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+	// ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+	// Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+	UpsertMemories(context.Context, *UpsertMemoriesRequest) (*UpsertMemoriesResponse, error)
+	// Returns entries by name, in request order.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+	GetMemories(context.Context, *GetMemoriesRequest) (*GetMemoriesResponse, error)
 	// Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+	// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+	// PERMISSION_DENIED (refresh_ttl without the role WRITER).
 	SearchMemory(context.Context, *SearchMemoryRequest) (*SearchMemoryResponse, error)
-	// Lists entries, most recently added first.
-	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	// Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
 	ListMemories(context.Context, *ListMemoriesRequest) (*ListMemoriesResponse, error)
+	// Lists the namespaces that have entries, in the order of their labels by code point.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+	ListMemoryNamespaces(context.Context, *ListMemoryNamespacesRequest) (*ListMemoryNamespacesResponse, error)
 	// Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.
 	// Errors: INVALID_FIELD.
 	DeleteMemories(context.Context, *DeleteMemoriesRequest) (*DeleteMemoriesResponse, error)
@@ -152,11 +207,20 @@ func (UnimplementedMemoryServiceServer) AddSessionToMemory(context.Context, *Add
 func (UnimplementedMemoryServiceServer) AddMemories(context.Context, *AddMemoriesRequest) (*AddMemoriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddMemories not implemented")
 }
+func (UnimplementedMemoryServiceServer) UpsertMemories(context.Context, *UpsertMemoriesRequest) (*UpsertMemoriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpsertMemories not implemented")
+}
+func (UnimplementedMemoryServiceServer) GetMemories(context.Context, *GetMemoriesRequest) (*GetMemoriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetMemories not implemented")
+}
 func (UnimplementedMemoryServiceServer) SearchMemory(context.Context, *SearchMemoryRequest) (*SearchMemoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchMemory not implemented")
 }
 func (UnimplementedMemoryServiceServer) ListMemories(context.Context, *ListMemoriesRequest) (*ListMemoriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListMemories not implemented")
+}
+func (UnimplementedMemoryServiceServer) ListMemoryNamespaces(context.Context, *ListMemoryNamespacesRequest) (*ListMemoryNamespacesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMemoryNamespaces not implemented")
 }
 func (UnimplementedMemoryServiceServer) DeleteMemories(context.Context, *DeleteMemoriesRequest) (*DeleteMemoriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteMemories not implemented")
@@ -218,6 +282,42 @@ func _MemoryService_AddMemories_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MemoryService_UpsertMemories_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpsertMemoriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).UpsertMemories(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_UpsertMemories_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).UpsertMemories(ctx, req.(*UpsertMemoriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_GetMemories_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetMemoriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).GetMemories(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_GetMemories_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).GetMemories(ctx, req.(*GetMemoriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MemoryService_SearchMemory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SearchMemoryRequest)
 	if err := dec(in); err != nil {
@@ -250,6 +350,24 @@ func _MemoryService_ListMemories_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(MemoryServiceServer).ListMemories(ctx, req.(*ListMemoriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_ListMemoryNamespaces_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMemoryNamespacesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).ListMemoryNamespaces(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_ListMemoryNamespaces_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).ListMemoryNamespaces(ctx, req.(*ListMemoryNamespacesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -288,12 +406,24 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _MemoryService_AddMemories_Handler,
 		},
 		{
+			MethodName: "UpsertMemories",
+			Handler:    _MemoryService_UpsertMemories_Handler,
+		},
+		{
+			MethodName: "GetMemories",
+			Handler:    _MemoryService_GetMemories_Handler,
+		},
+		{
 			MethodName: "SearchMemory",
 			Handler:    _MemoryService_SearchMemory_Handler,
 		},
 		{
 			MethodName: "ListMemories",
 			Handler:    _MemoryService_ListMemories_Handler,
+		},
+		{
+			MethodName: "ListMemoryNamespaces",
+			Handler:    _MemoryService_ListMemoryNamespaces_Handler,
 		},
 		{
 			MethodName: "DeleteMemories",

@@ -20,6 +20,7 @@ from .commands.import_export import export_sessions, import_files
 from .commands.keys import keys_app
 from .commands.mcp import mcp
 from .commands.memory import memory_app
+from .commands.memory_entries import get_memories, memory_namespaces, set_memory
 from .commands.policy import policy_app
 from .commands.search import search
 from .commands.server import config_table, db_app, info, serve
@@ -50,6 +51,8 @@ def build() -> typer.Typer:
     app.add_typer(events_app, name="events", rich_help_panel="Memory")
     app.add_typer(erase_app, name="erase", rich_help_panel="Memory")
     app.command("search", rich_help_panel="Memory")(search)
+    for name, command in (("get", get_memories), ("set", set_memory), ("namespaces", memory_namespaces)):
+        memory_app.command(name)(command)
     app.add_typer(memory_app, name="memory", rich_help_panel="Memory")
     app.command("mcp", rich_help_panel="Memory")(mcp)
     app.command("watch", rich_help_panel="Changes")(watch)

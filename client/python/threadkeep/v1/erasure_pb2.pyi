@@ -49,8 +49,9 @@ class ErasureReceipt(google.protobuf.message.Message):
     """Number of deleted named consumers."""
     ids_digest: builtins.str
     """SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-    separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-    id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+    separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+    one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+    bytes. Empty if more is left.
     """
     statement: builtins.str
     """All of the above as a JSON object, with the scope of the request and the id of the store. It is what the signature covers.

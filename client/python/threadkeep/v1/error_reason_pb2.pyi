@@ -58,7 +58,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}}
     """
     ERROR_REASON_VERSION_MISMATCH: _ErrorReason.ValueType  # 9
-    """The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+    """The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+    For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
     {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
     """
     ERROR_REASON_AMBIGUOUS_SESSION: _ErrorReason.ValueType  # 10
@@ -220,7 +221,8 @@ ERROR_REASON_EVENT_ID_CONFLICT: ErrorReason.ValueType  # 8
 {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}}
 """
 ERROR_REASON_VERSION_MISMATCH: ErrorReason.ValueType  # 9
-"""The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+"""The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
 {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
 """
 ERROR_REASON_AMBIGUOUS_SESSION: ErrorReason.ValueType  # 10

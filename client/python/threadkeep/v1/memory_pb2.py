@@ -22,12 +22,13 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from threadkeep.v1 import message_pb2 as threadkeep_dot_v1_dot_message__pb2
 from threadkeep.v1 import search_pb2 as threadkeep_dot_v1_dot_search__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1athreadkeep/v1/memory.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/message.proto\x1a\x1athreadkeep/v1/search.proto\"+\n\x0bMemoryScope\x12\x0b\n\x03\x61pp\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\"\xdc\x02\n\x0bMemoryEntry\x12\n\n\x02id\x18\x01 \x01(\t\x12+\n\x07\x63ontent\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ChatMessage\x12\x0e\n\x06\x61uthor\x18\x03 \x01(\t\x12.\n\nevent_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nsession_id\x18\x05 \x01(\t\x12\x10\n\x08\x65vent_id\x18\x06 \x01(\t\x12\x15\n\rmetadata_json\x18\x07 \x01(\t\x12)\n\x05scope\x18\x08 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12/\n\x0brecord_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05score\x18\n \x01(\x01\x12,\n\nhighlights\x18\x0b \x03(\x0b\x32\x18.threadkeep.v1.Highlight\"\xfe\x01\n\x0cMemoryFilter\x12\x13\n\x0bsession_ids\x18\x01 \x03(\t\x12\x0f\n\x07\x61uthors\x18\x02 \x03(\t\x12-\n\tfrom_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07to_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12;\n\x08metadata\x18\x05 \x03(\x0b\x32).threadkeep.v1.MemoryFilter.MetadataEntry\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1athreadkeep/v1/memory.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bthreadkeep/v1/message.proto\x1a\x1athreadkeep/v1/search.proto\"+\n\x0bMemoryScope\x12\x0b\n\x03\x61pp\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\"\x87\x04\n\x0bMemoryEntry\x12\n\n\x02id\x18\x01 \x01(\t\x12+\n\x07\x63ontent\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ChatMessage\x12\x0e\n\x06\x61uthor\x18\x03 \x01(\t\x12.\n\nevent_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nsession_id\x18\x05 \x01(\t\x12\x10\n\x08\x65vent_id\x18\x06 \x01(\t\x12\x15\n\rmetadata_json\x18\x07 \x01(\t\x12)\n\x05scope\x18\x08 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12/\n\x0brecord_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05score\x18\n \x01(\x01\x12,\n\nhighlights\x18\x0b \x03(\x0b\x32\x18.threadkeep.v1.Highlight\x12\x11\n\tnamespace\x18\x0c \x03(\t\x12/\n\x0bupdate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x03ttl\x18\x0e \x01(\x0b\x32\x19.google.protobuf.Duration\x12/\n\x0b\x65xpire_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x65tag\x18\x10 \x01(\t\"+\n\nMemoryName\x12\x11\n\tnamespace\x18\x01 \x03(\t\x12\n\n\x02id\x18\x02 \x01(\t\"!\n\x0fMemoryNamespace\x12\x0e\n\x06labels\x18\x01 \x03(\t\"g\n\x11MetadataCondition\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x31\n\x08operator\x18\x02 \x01(\x0e\x32\x1f.threadkeep.v1.MetadataOperator\x12\x12\n\nvalue_json\x18\x03 \x01(\t\"\xce\x02\n\x0cMemoryFilter\x12\x13\n\x0bsession_ids\x18\x01 \x03(\t\x12\x0f\n\x07\x61uthors\x18\x02 \x03(\t\x12-\n\tfrom_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07to_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12;\n\x08metadata\x18\x05 \x03(\x0b\x32).threadkeep.v1.MemoryFilter.MetadataEntry\x12\x18\n\x10namespace_prefix\x18\x06 \x03(\t\x12\x34\n\nconditions\x18\x07 \x03(\x0b\x32 .threadkeep.v1.MetadataCondition\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01*\x95\x02\n\x10MetadataOperator\x12!\n\x1dMETADATA_OPERATOR_UNSPECIFIED\x10\x00\x12\x1b\n\x17METADATA_OPERATOR_EQUAL\x10\x01\x12\x1f\n\x1bMETADATA_OPERATOR_NOT_EQUAL\x10\x02\x12\x1d\n\x19METADATA_OPERATOR_GREATER\x10\x03\x12&\n\"METADATA_OPERATOR_GREATER_OR_EQUAL\x10\x04\x12\x1a\n\x16METADATA_OPERATOR_LESS\x10\x05\x12#\n\x1fMETADATA_OPERATOR_LESS_OR_EQUAL\x10\x06\x12\x18\n\x14METADATA_OPERATOR_IN\x10\x07\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,12 +38,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_MEMORYFILTER_METADATAENTRY']._loaded_options = None
   _globals['_MEMORYFILTER_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_MEMORYSCOPE']._serialized_start=135
-  _globals['_MEMORYSCOPE']._serialized_end=178
-  _globals['_MEMORYENTRY']._serialized_start=181
-  _globals['_MEMORYENTRY']._serialized_end=529
-  _globals['_MEMORYFILTER']._serialized_start=532
-  _globals['_MEMORYFILTER']._serialized_end=786
-  _globals['_MEMORYFILTER_METADATAENTRY']._serialized_start=739
-  _globals['_MEMORYFILTER_METADATAENTRY']._serialized_end=786
+  _globals['_METADATAOPERATOR']._serialized_start=1257
+  _globals['_METADATAOPERATOR']._serialized_end=1534
+  _globals['_MEMORYSCOPE']._serialized_start=167
+  _globals['_MEMORYSCOPE']._serialized_end=210
+  _globals['_MEMORYENTRY']._serialized_start=213
+  _globals['_MEMORYENTRY']._serialized_end=732
+  _globals['_MEMORYNAME']._serialized_start=734
+  _globals['_MEMORYNAME']._serialized_end=777
+  _globals['_MEMORYNAMESPACE']._serialized_start=779
+  _globals['_MEMORYNAMESPACE']._serialized_end=812
+  _globals['_METADATACONDITION']._serialized_start=814
+  _globals['_METADATACONDITION']._serialized_end=917
+  _globals['_MEMORYFILTER']._serialized_start=920
+  _globals['_MEMORYFILTER']._serialized_end=1254
+  _globals['_MEMORYFILTER_METADATAENTRY']._serialized_start=1207
+  _globals['_MEMORYFILTER_METADATAENTRY']._serialized_end=1254
 # @@protoc_insertion_point(module_scope)

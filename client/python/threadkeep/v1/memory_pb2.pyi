@@ -6,14 +6,68 @@ Long-term memory of a user, across sessions."""
 import builtins
 import collections.abc
 import google.protobuf.descriptor
+import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
+import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
+import sys
 import threadkeep.v1.message_pb2
 import threadkeep.v1.search_pb2
 import typing
 
+if sys.version_info >= (3, 10):
+    import typing as typing_extensions
+else:
+    import typing_extensions
+
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
+
+class _MetadataOperator:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _MetadataOperatorEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_MetadataOperator.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    METADATA_OPERATOR_UNSPECIFIED: _MetadataOperator.ValueType  # 0
+    """Same as METADATA_OPERATOR_EQUAL."""
+    METADATA_OPERATOR_EQUAL: _MetadataOperator.ValueType  # 1
+    """Equal to any JSON value; objects regardless of the order of their keys. Null does not match a missing key."""
+    METADATA_OPERATOR_NOT_EQUAL: _MetadataOperator.ValueType  # 2
+    """Not equal. The only operator that a missing key matches."""
+    METADATA_OPERATOR_GREATER: _MetadataOperator.ValueType  # 3
+    """Greater than a number or a string."""
+    METADATA_OPERATOR_GREATER_OR_EQUAL: _MetadataOperator.ValueType  # 4
+    """Greater than a number or a string, or equal."""
+    METADATA_OPERATOR_LESS: _MetadataOperator.ValueType  # 5
+    """Less than a number or a string."""
+    METADATA_OPERATOR_LESS_OR_EQUAL: _MetadataOperator.ValueType  # 6
+    """Less than a number or a string, or equal."""
+    METADATA_OPERATOR_IN: _MetadataOperator.ValueType  # 7
+    """Equal to one of an array of JSON values, 1 to 100."""
+
+class MetadataOperator(_MetadataOperator, metaclass=_MetadataOperatorEnumTypeWrapper):
+    """How a metadata condition compares. Numbers are compared as numbers (1 equals 1.0), strings by code point. Values of
+    different types are never equal, and neither is greater or less.
+    """
+
+METADATA_OPERATOR_UNSPECIFIED: MetadataOperator.ValueType  # 0
+"""Same as METADATA_OPERATOR_EQUAL."""
+METADATA_OPERATOR_EQUAL: MetadataOperator.ValueType  # 1
+"""Equal to any JSON value; objects regardless of the order of their keys. Null does not match a missing key."""
+METADATA_OPERATOR_NOT_EQUAL: MetadataOperator.ValueType  # 2
+"""Not equal. The only operator that a missing key matches."""
+METADATA_OPERATOR_GREATER: MetadataOperator.ValueType  # 3
+"""Greater than a number or a string."""
+METADATA_OPERATOR_GREATER_OR_EQUAL: MetadataOperator.ValueType  # 4
+"""Greater than a number or a string, or equal."""
+METADATA_OPERATOR_LESS: MetadataOperator.ValueType  # 5
+"""Less than a number or a string."""
+METADATA_OPERATOR_LESS_OR_EQUAL: MetadataOperator.ValueType  # 6
+"""Less than a number or a string, or equal."""
+METADATA_OPERATOR_IN: MetadataOperator.ValueType  # 7
+"""Equal to one of an array of JSON values, 1 to 100."""
+global___MetadataOperator = MetadataOperator
 
 @typing.final
 class MemoryScope(google.protobuf.message.Message):
@@ -54,9 +108,14 @@ class MemoryEntry(google.protobuf.message.Message):
     RECORD_TIME_FIELD_NUMBER: builtins.int
     SCORE_FIELD_NUMBER: builtins.int
     HIGHLIGHTS_FIELD_NUMBER: builtins.int
+    NAMESPACE_FIELD_NUMBER: builtins.int
+    UPDATE_TIME_FIELD_NUMBER: builtins.int
+    TTL_FIELD_NUMBER: builtins.int
+    EXPIRE_TIME_FIELD_NUMBER: builtins.int
+    ETAG_FIELD_NUMBER: builtins.int
     id: builtins.str
-    """Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-    bytes.
+    """Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+    At most 255 bytes.
     """
     author: builtins.str
     """Author of the content. Empty means unknown. At most 255 bytes."""
@@ -72,6 +131,8 @@ class MemoryEntry(google.protobuf.message.Message):
     """
     score: builtins.float
     """OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries."""
+    etag: builtins.str
+    """OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag."""
     @property
     def content(self) -> threadkeep.v1.message_pb2.ChatMessage:
         """REQUIRED. Content of the entry. Its text must not be blank."""
@@ -86,11 +147,31 @@ class MemoryEntry(google.protobuf.message.Message):
 
     @property
     def record_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """OUTPUT_ONLY. Time at which the entry was added."""
+        """OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it."""
 
     @property
     def highlights(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.search_pb2.Highlight]:
         """OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights."""
+
+    @property
+    def namespace(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+        to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+        """
+
+    @property
+    def update_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """OUTPUT_ONLY. Time of the last replacement; record_time if there was none."""
+
+    @property
+    def ttl(self) -> google.protobuf.duration_pb2.Duration:
+        """How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit."""
+
+    @property
+    def expire_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+        Absent if it does not expire.
+        """
 
     def __init__(
         self,
@@ -106,11 +187,86 @@ class MemoryEntry(google.protobuf.message.Message):
         record_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         score: builtins.float = ...,
         highlights: collections.abc.Iterable[threadkeep.v1.search_pb2.Highlight] | None = ...,
+        namespace: collections.abc.Iterable[builtins.str] | None = ...,
+        update_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        ttl: google.protobuf.duration_pb2.Duration | None = ...,
+        expire_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        etag: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["content", b"content", "event_time", b"event_time", "record_time", b"record_time", "scope", b"scope"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["author", b"author", "content", b"content", "event_id", b"event_id", "event_time", b"event_time", "highlights", b"highlights", "id", b"id", "metadata_json", b"metadata_json", "record_time", b"record_time", "scope", b"scope", "score", b"score", "session_id", b"session_id"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["content", b"content", "event_time", b"event_time", "expire_time", b"expire_time", "record_time", b"record_time", "scope", b"scope", "ttl", b"ttl", "update_time", b"update_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["author", b"author", "content", b"content", "etag", b"etag", "event_id", b"event_id", "event_time", b"event_time", "expire_time", b"expire_time", "highlights", b"highlights", "id", b"id", "metadata_json", b"metadata_json", "namespace", b"namespace", "record_time", b"record_time", "scope", b"scope", "score", b"score", "session_id", b"session_id", "ttl", b"ttl", "update_time", b"update_time"]) -> None: ...
 
 global___MemoryEntry = MemoryEntry
+
+@typing.final
+class MemoryName(google.protobuf.message.Message):
+    """The name of an entry within its scope."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: builtins.int
+    ID_FIELD_NUMBER: builtins.int
+    id: builtins.str
+    """REQUIRED. Id of the entry."""
+    @property
+    def namespace(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Namespace of the entry. Empty is the root."""
+
+    def __init__(
+        self,
+        *,
+        namespace: collections.abc.Iterable[builtins.str] | None = ...,
+        id: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["id", b"id", "namespace", b"namespace"]) -> None: ...
+
+global___MemoryName = MemoryName
+
+@typing.final
+class MemoryNamespace(google.protobuf.message.Message):
+    """A namespace of entries."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LABELS_FIELD_NUMBER: builtins.int
+    @property
+    def labels(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Labels, outermost first. Empty is the root."""
+
+    def __init__(
+        self,
+        *,
+        labels: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["labels", b"labels"]) -> None: ...
+
+global___MemoryNamespace = MemoryNamespace
+
+@typing.final
+class MetadataCondition(google.protobuf.message.Message):
+    """A comparison of one top-level value of metadata_json."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: builtins.int
+    OPERATOR_FIELD_NUMBER: builtins.int
+    VALUE_JSON_FIELD_NUMBER: builtins.int
+    key: builtins.str
+    """REQUIRED. Key of the value. At most 255 bytes."""
+    operator: global___MetadataOperator.ValueType
+    """How the value is compared. Default: EQUAL."""
+    value_json: builtins.str
+    """REQUIRED. JSON value to compare with, such as 30, "red" or ["red", "blue"]. At most 4,096 characters."""
+    def __init__(
+        self,
+        *,
+        key: builtins.str = ...,
+        operator: global___MetadataOperator.ValueType = ...,
+        value_json: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["key", b"key", "operator", b"operator", "value_json", b"value_json"]) -> None: ...
+
+global___MetadataCondition = MetadataCondition
 
 @typing.final
 class MemoryFilter(google.protobuf.message.Message):
@@ -139,6 +295,8 @@ class MemoryFilter(google.protobuf.message.Message):
     FROM_TIME_FIELD_NUMBER: builtins.int
     TO_TIME_FIELD_NUMBER: builtins.int
     METADATA_FIELD_NUMBER: builtins.int
+    NAMESPACE_PREFIX_FIELD_NUMBER: builtins.int
+    CONDITIONS_FIELD_NUMBER: builtins.int
     @property
     def session_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Ids of the sessions that the entries come from. At most 1,000."""
@@ -161,6 +319,14 @@ class MemoryFilter(google.protobuf.message.Message):
         true). All must match. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
         """
 
+    @property
+    def namespace_prefix(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Entries in this namespace and in those below it. Empty means all namespaces."""
+
+    @property
+    def conditions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MetadataCondition]:
+        """Comparisons of metadata. All must match. At most 16."""
+
     def __init__(
         self,
         *,
@@ -169,8 +335,10 @@ class MemoryFilter(google.protobuf.message.Message):
         from_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         to_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         metadata: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        namespace_prefix: collections.abc.Iterable[builtins.str] | None = ...,
+        conditions: collections.abc.Iterable[global___MetadataCondition] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["from_time", b"from_time", "to_time", b"to_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["authors", b"authors", "from_time", b"from_time", "metadata", b"metadata", "session_ids", b"session_ids", "to_time", b"to_time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["authors", b"authors", "conditions", b"conditions", "from_time", b"from_time", "metadata", b"metadata", "namespace_prefix", b"namespace_prefix", "session_ids", b"session_ids", "to_time", b"to_time"]) -> None: ...
 
 global___MemoryFilter = MemoryFilter

@@ -29,7 +29,7 @@ from threadkeep.v1 import search_pb2 as threadkeep_dot_v1_dot_search__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"threadkeep/v1/memory_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1athreadkeep/v1/memory.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"\xbe\x01\n\x19\x41\x64\x64SessionToMemoryRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x11\n\tevent_ids\x18\x02 \x03(\t\x12\x15\n\rinclude_tools\x18\x03 \x01(\x08\x12\x19\n\x11include_reasoning\x18\x04 \x01(\x08\x12\x19\n\x11include_synthetic\x18\x05 \x01(\x08\x12\x15\n\rmetadata_json\x18\x06 \x01(\t\"_\n\x1a\x41\x64\x64SessionToMemoryResponse\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x01 \x01(\x05\x12\x10\n\x08\x65xisting\x18\x02 \x01(\x05\x12\x0f\n\x07skipped\x18\x03 \x01(\x05\x12\x0f\n\x07\x64\x65leted\x18\x04 \x01(\x05\"m\n\x12\x41\x64\x64MemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12,\n\x08memories\x18\x02 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\"+\n\x0b\x41\x64\x64\x65\x64Memory\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"C\n\x13\x41\x64\x64MemoriesResponse\x12,\n\x08memories\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.AddedMemory\"\xb7\x02\n\x13SearchMemoryRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12\r\n\x05query\x18\x02 \x01(\t\x12\'\n\x04mode\x18\x03 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\r\n\x05top_k\x18\x04 \x01(\x05\x12\x16\n\tmin_score\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12+\n\x06\x66ilter\x18\x06 \x01(\x0b\x32\x1b.threadkeep.v1.MemoryFilter\x12\'\n\x07recency\x18\x07 \x01(\x0b\x32\x16.threadkeep.v1.Recency\x12\x32\n\x0ereference_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x0c\n\n_min_score\"\xb3\x01\n\x14SearchMemoryResponse\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\'\n\x04mode\x18\x02 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\x14\n\x0csemantic_lag\x18\x03 \x01(\x03\x12\x12\n\nincomplete\x18\x04 \x01(\x08\x12\x1b\n\x13unsearched_memories\x18\x05 \x01(\x03\"\x94\x01\n\x13ListMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12+\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.MemoryFilter\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\\\n\x14ListMemoriesResponse\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x18\n\tMemoryIds\x12\x0b\n\x03ids\x18\x01 \x03(\t\"\x9d\x01\n\x15\x44\x65leteMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12\'\n\x03ids\x18\x02 \x01(\x0b\x32\x18.threadkeep.v1.MemoryIdsH\x00\x12\x14\n\nsession_id\x18\x03 \x01(\tH\x00\x12\r\n\x03\x61ll\x18\x04 \x01(\x08H\x00\x42\x0b\n\tselection\"\x89\x01\n\x16\x44\x65leteMemoriesResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x03\x12\x1a\n\x12\x65mbeddings_deleted\x18\x02 \x01(\x03\x12\x11\n\tnot_found\x18\x03 \x01(\x03\x12/\n\x0b\x64\x65lete_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\x8e\x04\n\rMemoryService\x12r\n\x12\x41\x64\x64SessionToMemory\x12(.threadkeep.v1.AddSessionToMemoryRequest\x1a).threadkeep.v1.AddSessionToMemoryResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x41\x64\x64Memories\x12!.threadkeep.v1.AddMemoriesRequest\x1a\".threadkeep.v1.AddMemoriesResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12`\n\x0cSearchMemory\x12\".threadkeep.v1.SearchMemoryRequest\x1a#.threadkeep.v1.SearchMemoryResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12`\n\x0cListMemories\x12\".threadkeep.v1.ListMemoriesRequest\x1a#.threadkeep.v1.ListMemoriesResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0e\x44\x65leteMemories\x12$.threadkeep.v1.DeleteMemoriesRequest\x1a%.threadkeep.v1.DeleteMemoriesResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"threadkeep/v1/memory_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1athreadkeep/v1/memory.proto\x1a\x1athreadkeep/v1/search.proto\x1a\x1bthreadkeep/v1/session.proto\"\xbe\x01\n\x19\x41\x64\x64SessionToMemoryRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x11\n\tevent_ids\x18\x02 \x03(\t\x12\x15\n\rinclude_tools\x18\x03 \x01(\x08\x12\x19\n\x11include_reasoning\x18\x04 \x01(\x08\x12\x19\n\x11include_synthetic\x18\x05 \x01(\x08\x12\x15\n\rmetadata_json\x18\x06 \x01(\t\"_\n\x1a\x41\x64\x64SessionToMemoryResponse\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x01 \x01(\x05\x12\x10\n\x08\x65xisting\x18\x02 \x01(\x05\x12\x0f\n\x07skipped\x18\x03 \x01(\x05\x12\x0f\n\x07\x64\x65leted\x18\x04 \x01(\x05\"m\n\x12\x41\x64\x64MemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12,\n\x08memories\x18\x02 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\"+\n\x0b\x41\x64\x64\x65\x64Memory\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08replayed\x18\x02 \x01(\x08\"C\n\x13\x41\x64\x64MemoriesResponse\x12,\n\x08memories\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.AddedMemory\"g\n\x0bMemoryWrite\x12*\n\x06memory\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\x1a\n\rexpected_etag\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\x10\n\x0e_expected_etag\"\xa0\x01\n\x15UpsertMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12*\n\x06writes\x18\x02 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryWrite\x12\x30\n\tif_exists\x18\x03 \x01(\x0e\x32\x1d.threadkeep.v1.IfMemoryExists\"\x8e\x02\n\x0eUpsertedMemory\x12\'\n\x04name\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.MemoryName\x12\x32\n\x07outcome\x18\x02 \x01(\x0e\x32!.threadkeep.v1.MemoryWriteOutcome\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\x12/\n\x0brecord_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"I\n\x16UpsertMemoriesResponse\x12/\n\x08memories\x18\x01 \x03(\x0b\x32\x1d.threadkeep.v1.UpsertedMemory\"~\n\x12GetMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12(\n\x05names\x18\x02 \x03(\x0b\x32\x19.threadkeep.v1.MemoryName\x12\x13\n\x0brefresh_ttl\x18\x03 \x01(\x08\"s\n\x0cMemoryLookup\x12\'\n\x04name\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.MemoryName\x12)\n\x05\x65ntry\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\x0f\n\x07omitted\x18\x03 \x01(\x08\"D\n\x13GetMemoriesResponse\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.MemoryLookup\"\xcc\x02\n\x13SearchMemoryRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12\r\n\x05query\x18\x02 \x01(\t\x12\'\n\x04mode\x18\x03 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\r\n\x05top_k\x18\x04 \x01(\x05\x12\x16\n\tmin_score\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12+\n\x06\x66ilter\x18\x06 \x01(\x0b\x32\x1b.threadkeep.v1.MemoryFilter\x12\'\n\x07recency\x18\x07 \x01(\x0b\x32\x16.threadkeep.v1.Recency\x12\x32\n\x0ereference_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0brefresh_ttl\x18\t \x01(\x08\x42\x0c\n\n_min_score\"\xb3\x01\n\x14SearchMemoryResponse\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\'\n\x04mode\x18\x02 \x01(\x0e\x32\x19.threadkeep.v1.SearchMode\x12\x14\n\x0csemantic_lag\x18\x03 \x01(\x03\x12\x12\n\nincomplete\x18\x04 \x01(\x08\x12\x1b\n\x13unsearched_memories\x18\x05 \x01(\x03\"\xa9\x01\n\x13ListMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12+\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.MemoryFilter\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\x12\x13\n\x0brefresh_ttl\x18\x05 \x01(\x08\"\\\n\x14ListMemoriesResponse\x12+\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.MemoryEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa2\x01\n\x1bListMemoryNamespacesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12\x0e\n\x06prefix\x18\x02 \x03(\t\x12\x0e\n\x06suffix\x18\x03 \x03(\t\x12\x11\n\tmax_depth\x18\x04 \x01(\x05\x12\x11\n\tpage_size\x18\x05 \x01(\x05\x12\x12\n\npage_token\x18\x06 \x01(\t\"k\n\x1cListMemoryNamespacesResponse\x12\x32\n\nnamespaces\x18\x01 \x03(\x0b\x32\x1e.threadkeep.v1.MemoryNamespace\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x18\n\tMemoryIds\x12\x0b\n\x03ids\x18\x01 \x03(\t\"7\n\x0bMemoryNames\x12(\n\x05names\x18\x01 \x03(\x0b\x32\x19.threadkeep.v1.MemoryName\"\xff\x01\n\x15\x44\x65leteMemoriesRequest\x12)\n\x05scope\x18\x01 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryScope\x12\'\n\x03ids\x18\x02 \x01(\x0b\x32\x18.threadkeep.v1.MemoryIdsH\x00\x12\x14\n\nsession_id\x18\x03 \x01(\tH\x00\x12\r\n\x03\x61ll\x18\x04 \x01(\x08H\x00\x12+\n\x05names\x18\x05 \x01(\x0b\x32\x1a.threadkeep.v1.MemoryNamesH\x00\x12\x33\n\tnamespace\x18\x06 \x01(\x0b\x32\x1e.threadkeep.v1.MemoryNamespaceH\x00\x42\x0b\n\tselection\"\x89\x01\n\x16\x44\x65leteMemoriesResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x03\x12\x1a\n\x12\x65mbeddings_deleted\x18\x02 \x01(\x03\x12\x11\n\tnot_found\x18\x03 \x01(\x03\x12/\n\x0b\x64\x65lete_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*m\n\x0eIfMemoryExists\x12 \n\x1cIF_MEMORY_EXISTS_UNSPECIFIED\x10\x00\x12\x1c\n\x18IF_MEMORY_EXISTS_REPLACE\x10\x01\x12\x1b\n\x17IF_MEMORY_EXISTS_IGNORE\x10\x02*\xc0\x01\n\x12MemoryWriteOutcome\x12$\n MEMORY_WRITE_OUTCOME_UNSPECIFIED\x10\x00\x12\x1e\n\x1aMEMORY_WRITE_OUTCOME_ADDED\x10\x01\x12!\n\x1dMEMORY_WRITE_OUTCOME_REPLACED\x10\x02\x12\"\n\x1eMEMORY_WRITE_OUTCOME_UNCHANGED\x10\x03\x12\x1d\n\x19MEMORY_WRITE_OUTCOME_KEPT\x10\x04\x32\xcf\x06\n\rMemoryService\x12r\n\x12\x41\x64\x64SessionToMemory\x12(.threadkeep.v1.AddSessionToMemoryRequest\x1a).threadkeep.v1.AddSessionToMemoryResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x41\x64\x64Memories\x12!.threadkeep.v1.AddMemoriesRequest\x1a\".threadkeep.v1.AddMemoriesResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x66\n\x0eUpsertMemories\x12$.threadkeep.v1.UpsertMemoriesRequest\x1a%.threadkeep.v1.UpsertMemoriesResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0bGetMemories\x12!.threadkeep.v1.GetMemoriesRequest\x1a\".threadkeep.v1.GetMemoriesResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12`\n\x0cSearchMemory\x12\".threadkeep.v1.SearchMemoryRequest\x1a#.threadkeep.v1.SearchMemoryResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12`\n\x0cListMemories\x12\".threadkeep.v1.ListMemoriesRequest\x1a#.threadkeep.v1.ListMemoriesResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12x\n\x14ListMemoryNamespaces\x12*.threadkeep.v1.ListMemoryNamespacesRequest\x1a+.threadkeep.v1.ListMemoryNamespacesResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0e\x44\x65leteMemories\x12$.threadkeep.v1.DeleteMemoriesRequest\x1a%.threadkeep.v1.DeleteMemoriesResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,12 +41,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MEMORYSERVICE'].methods_by_name['AddSessionToMemory']._serialized_options = b'\220\002\002\210\266\030\003'
   _globals['_MEMORYSERVICE'].methods_by_name['AddMemories']._loaded_options = None
   _globals['_MEMORYSERVICE'].methods_by_name['AddMemories']._serialized_options = b'\220\002\002\210\266\030\003'
+  _globals['_MEMORYSERVICE'].methods_by_name['UpsertMemories']._loaded_options = None
+  _globals['_MEMORYSERVICE'].methods_by_name['UpsertMemories']._serialized_options = b'\220\002\002\210\266\030\003'
+  _globals['_MEMORYSERVICE'].methods_by_name['GetMemories']._loaded_options = None
+  _globals['_MEMORYSERVICE'].methods_by_name['GetMemories']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_MEMORYSERVICE'].methods_by_name['SearchMemory']._loaded_options = None
   _globals['_MEMORYSERVICE'].methods_by_name['SearchMemory']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_MEMORYSERVICE'].methods_by_name['ListMemories']._loaded_options = None
   _globals['_MEMORYSERVICE'].methods_by_name['ListMemories']._serialized_options = b'\220\002\001\210\266\030\002'
+  _globals['_MEMORYSERVICE'].methods_by_name['ListMemoryNamespaces']._loaded_options = None
+  _globals['_MEMORYSERVICE'].methods_by_name['ListMemoryNamespaces']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_MEMORYSERVICE'].methods_by_name['DeleteMemories']._loaded_options = None
   _globals['_MEMORYSERVICE'].methods_by_name['DeleteMemories']._serialized_options = b'\220\002\002\210\266\030\005'
+  _globals['_IFMEMORYEXISTS']._serialized_start=3183
+  _globals['_IFMEMORYEXISTS']._serialized_end=3292
+  _globals['_MEMORYWRITEOUTCOME']._serialized_start=3295
+  _globals['_MEMORYWRITEOUTCOME']._serialized_end=3487
   _globals['_ADDSESSIONTOMEMORYREQUEST']._serialized_start=200
   _globals['_ADDSESSIONTOMEMORYREQUEST']._serialized_end=390
   _globals['_ADDSESSIONTOMEMORYRESPONSE']._serialized_start=392
@@ -57,20 +67,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ADDEDMEMORY']._serialized_end=643
   _globals['_ADDMEMORIESRESPONSE']._serialized_start=645
   _globals['_ADDMEMORIESRESPONSE']._serialized_end=712
-  _globals['_SEARCHMEMORYREQUEST']._serialized_start=715
-  _globals['_SEARCHMEMORYREQUEST']._serialized_end=1026
-  _globals['_SEARCHMEMORYRESPONSE']._serialized_start=1029
-  _globals['_SEARCHMEMORYRESPONSE']._serialized_end=1208
-  _globals['_LISTMEMORIESREQUEST']._serialized_start=1211
-  _globals['_LISTMEMORIESREQUEST']._serialized_end=1359
-  _globals['_LISTMEMORIESRESPONSE']._serialized_start=1361
-  _globals['_LISTMEMORIESRESPONSE']._serialized_end=1453
-  _globals['_MEMORYIDS']._serialized_start=1455
-  _globals['_MEMORYIDS']._serialized_end=1479
-  _globals['_DELETEMEMORIESREQUEST']._serialized_start=1482
-  _globals['_DELETEMEMORIESREQUEST']._serialized_end=1639
-  _globals['_DELETEMEMORIESRESPONSE']._serialized_start=1642
-  _globals['_DELETEMEMORIESRESPONSE']._serialized_end=1779
-  _globals['_MEMORYSERVICE']._serialized_start=1782
-  _globals['_MEMORYSERVICE']._serialized_end=2308
+  _globals['_MEMORYWRITE']._serialized_start=714
+  _globals['_MEMORYWRITE']._serialized_end=817
+  _globals['_UPSERTMEMORIESREQUEST']._serialized_start=820
+  _globals['_UPSERTMEMORIESREQUEST']._serialized_end=980
+  _globals['_UPSERTEDMEMORY']._serialized_start=983
+  _globals['_UPSERTEDMEMORY']._serialized_end=1253
+  _globals['_UPSERTMEMORIESRESPONSE']._serialized_start=1255
+  _globals['_UPSERTMEMORIESRESPONSE']._serialized_end=1328
+  _globals['_GETMEMORIESREQUEST']._serialized_start=1330
+  _globals['_GETMEMORIESREQUEST']._serialized_end=1456
+  _globals['_MEMORYLOOKUP']._serialized_start=1458
+  _globals['_MEMORYLOOKUP']._serialized_end=1573
+  _globals['_GETMEMORIESRESPONSE']._serialized_start=1575
+  _globals['_GETMEMORIESRESPONSE']._serialized_end=1643
+  _globals['_SEARCHMEMORYREQUEST']._serialized_start=1646
+  _globals['_SEARCHMEMORYREQUEST']._serialized_end=1978
+  _globals['_SEARCHMEMORYRESPONSE']._serialized_start=1981
+  _globals['_SEARCHMEMORYRESPONSE']._serialized_end=2160
+  _globals['_LISTMEMORIESREQUEST']._serialized_start=2163
+  _globals['_LISTMEMORIESREQUEST']._serialized_end=2332
+  _globals['_LISTMEMORIESRESPONSE']._serialized_start=2334
+  _globals['_LISTMEMORIESRESPONSE']._serialized_end=2426
+  _globals['_LISTMEMORYNAMESPACESREQUEST']._serialized_start=2429
+  _globals['_LISTMEMORYNAMESPACESREQUEST']._serialized_end=2591
+  _globals['_LISTMEMORYNAMESPACESRESPONSE']._serialized_start=2593
+  _globals['_LISTMEMORYNAMESPACESRESPONSE']._serialized_end=2700
+  _globals['_MEMORYIDS']._serialized_start=2702
+  _globals['_MEMORYIDS']._serialized_end=2726
+  _globals['_MEMORYNAMES']._serialized_start=2728
+  _globals['_MEMORYNAMES']._serialized_end=2783
+  _globals['_DELETEMEMORIESREQUEST']._serialized_start=2786
+  _globals['_DELETEMEMORIESREQUEST']._serialized_end=3041
+  _globals['_DELETEMEMORIESRESPONSE']._serialized_start=3044
+  _globals['_DELETEMEMORIESRESPONSE']._serialized_end=3181
+  _globals['_MEMORYSERVICE']._serialized_start=3490
+  _globals['_MEMORYSERVICE']._serialized_end=4337
 # @@protoc_insertion_point(module_scope)

@@ -7,14 +7,77 @@ import builtins
 import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
+import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
+import sys
 import threadkeep.v1.memory_pb2
 import threadkeep.v1.search_pb2
 import threadkeep.v1.session_pb2
 import typing
 
+if sys.version_info >= (3, 10):
+    import typing as typing_extensions
+else:
+    import typing_extensions
+
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
+
+class _IfMemoryExists:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _IfMemoryExistsEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_IfMemoryExists.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    IF_MEMORY_EXISTS_UNSPECIFIED: _IfMemoryExists.ValueType  # 0
+    """Same as IF_MEMORY_EXISTS_REPLACE."""
+    IF_MEMORY_EXISTS_REPLACE: _IfMemoryExists.ValueType  # 1
+    """It is replaced."""
+    IF_MEMORY_EXISTS_IGNORE: _IfMemoryExists.ValueType  # 2
+    """It is kept as it is, with its ttl."""
+
+class IfMemoryExists(_IfMemoryExists, metaclass=_IfMemoryExistsEnumTypeWrapper):
+    """What happens to an entry that exists."""
+
+IF_MEMORY_EXISTS_UNSPECIFIED: IfMemoryExists.ValueType  # 0
+"""Same as IF_MEMORY_EXISTS_REPLACE."""
+IF_MEMORY_EXISTS_REPLACE: IfMemoryExists.ValueType  # 1
+"""It is replaced."""
+IF_MEMORY_EXISTS_IGNORE: IfMemoryExists.ValueType  # 2
+"""It is kept as it is, with its ttl."""
+global___IfMemoryExists = IfMemoryExists
+
+class _MemoryWriteOutcome:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _MemoryWriteOutcomeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_MemoryWriteOutcome.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    MEMORY_WRITE_OUTCOME_UNSPECIFIED: _MemoryWriteOutcome.ValueType  # 0
+    """Not used."""
+    MEMORY_WRITE_OUTCOME_ADDED: _MemoryWriteOutcome.ValueType  # 1
+    """The entry was added."""
+    MEMORY_WRITE_OUTCOME_REPLACED: _MemoryWriteOutcome.ValueType  # 2
+    """The entry was replaced."""
+    MEMORY_WRITE_OUTCOME_UNCHANGED: _MemoryWriteOutcome.ValueType  # 3
+    """The stored entry was equal. With a ttl, its expire_time has been set from now."""
+    MEMORY_WRITE_OUTCOME_KEPT: _MemoryWriteOutcome.ValueType  # 4
+    """The stored entry was kept, with IGNORE."""
+
+class MemoryWriteOutcome(_MemoryWriteOutcome, metaclass=_MemoryWriteOutcomeEnumTypeWrapper):
+    """What a write did."""
+
+MEMORY_WRITE_OUTCOME_UNSPECIFIED: MemoryWriteOutcome.ValueType  # 0
+"""Not used."""
+MEMORY_WRITE_OUTCOME_ADDED: MemoryWriteOutcome.ValueType  # 1
+"""The entry was added."""
+MEMORY_WRITE_OUTCOME_REPLACED: MemoryWriteOutcome.ValueType  # 2
+"""The entry was replaced."""
+MEMORY_WRITE_OUTCOME_UNCHANGED: MemoryWriteOutcome.ValueType  # 3
+"""The stored entry was equal. With a ttl, its expire_time has been set from now."""
+MEMORY_WRITE_OUTCOME_KEPT: MemoryWriteOutcome.ValueType  # 4
+"""The stored entry was kept, with IGNORE."""
+global___MemoryWriteOutcome = MemoryWriteOutcome
 
 @typing.final
 class AddSessionToMemoryRequest(google.protobuf.message.Message):
@@ -159,6 +222,215 @@ class AddMemoriesResponse(google.protobuf.message.Message):
 global___AddMemoriesResponse = AddMemoriesResponse
 
 @typing.final
+class MemoryWrite(google.protobuf.message.Message):
+    """One entry to write."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORY_FIELD_NUMBER: builtins.int
+    EXPECTED_ETAG_FIELD_NUMBER: builtins.int
+    expected_etag: builtins.str
+    """Precondition: MemoryEntry.etag of the stored entry. Empty means that there must be none. Absent means no precondition.
+    Otherwise VERSION_MISMATCH is returned, and nothing is written: read the entry again and retry. An entry that already
+    equals `memory` satisfies any precondition, so a lost response does no harm.
+    """
+    @property
+    def memory(self) -> threadkeep.v1.memory_pb2.MemoryEntry:
+        """REQUIRED. Entry to write. OUTPUT_ONLY fields are ignored."""
+
+    def __init__(
+        self,
+        *,
+        memory: threadkeep.v1.memory_pb2.MemoryEntry | None = ...,
+        expected_etag: builtins.str | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_expected_etag", b"_expected_etag", "expected_etag", b"expected_etag", "memory", b"memory"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_expected_etag", b"_expected_etag", "expected_etag", b"expected_etag", "memory", b"memory"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_expected_etag", b"_expected_etag"]) -> typing.Literal["expected_etag"] | None: ...
+
+global___MemoryWrite = MemoryWrite
+
+@typing.final
+class UpsertMemoriesRequest(google.protobuf.message.Message):
+    """Request of UpsertMemories."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: builtins.int
+    WRITES_FIELD_NUMBER: builtins.int
+    IF_EXISTS_FIELD_NUMBER: builtins.int
+    if_exists: global___IfMemoryExists.ValueType
+    """What happens to entries that exist. Default: they are replaced."""
+    @property
+    def scope(self) -> threadkeep.v1.memory_pb2.MemoryScope:
+        """REQUIRED. Scope of the entries."""
+
+    @property
+    def writes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MemoryWrite]:
+        """Entries to write, 1 to the maximum number of events of an append. Their names must differ."""
+
+    def __init__(
+        self,
+        *,
+        scope: threadkeep.v1.memory_pb2.MemoryScope | None = ...,
+        writes: collections.abc.Iterable[global___MemoryWrite] | None = ...,
+        if_exists: global___IfMemoryExists.ValueType = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["scope", b"scope"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["if_exists", b"if_exists", "scope", b"scope", "writes", b"writes"]) -> None: ...
+
+global___UpsertMemoriesRequest = UpsertMemoriesRequest
+
+@typing.final
+class UpsertedMemory(google.protobuf.message.Message):
+    """The result for one entry."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    OUTCOME_FIELD_NUMBER: builtins.int
+    ETAG_FIELD_NUMBER: builtins.int
+    RECORD_TIME_FIELD_NUMBER: builtins.int
+    UPDATE_TIME_FIELD_NUMBER: builtins.int
+    EXPIRE_TIME_FIELD_NUMBER: builtins.int
+    outcome: global___MemoryWriteOutcome.ValueType
+    """What was done."""
+    etag: builtins.str
+    """Etag of the stored entry."""
+    @property
+    def name(self) -> threadkeep.v1.memory_pb2.MemoryName:
+        """Name of the entry."""
+
+    @property
+    def record_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time at which the entry was added."""
+
+    @property
+    def update_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time of the last replacement."""
+
+    @property
+    def expire_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time at which the entry expires. Absent if it does not expire."""
+
+    def __init__(
+        self,
+        *,
+        name: threadkeep.v1.memory_pb2.MemoryName | None = ...,
+        outcome: global___MemoryWriteOutcome.ValueType = ...,
+        etag: builtins.str = ...,
+        record_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        update_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        expire_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["expire_time", b"expire_time", "name", b"name", "record_time", b"record_time", "update_time", b"update_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["etag", b"etag", "expire_time", b"expire_time", "name", b"name", "outcome", b"outcome", "record_time", b"record_time", "update_time", b"update_time"]) -> None: ...
+
+global___UpsertedMemory = UpsertedMemory
+
+@typing.final
+class UpsertMemoriesResponse(google.protobuf.message.Message):
+    """Response of UpsertMemories."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORIES_FIELD_NUMBER: builtins.int
+    @property
+    def memories(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___UpsertedMemory]:
+        """Results, in request order."""
+
+    def __init__(
+        self,
+        *,
+        memories: collections.abc.Iterable[global___UpsertedMemory] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["memories", b"memories"]) -> None: ...
+
+global___UpsertMemoriesResponse = UpsertMemoriesResponse
+
+@typing.final
+class GetMemoriesRequest(google.protobuf.message.Message):
+    """Request of GetMemories."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: builtins.int
+    NAMES_FIELD_NUMBER: builtins.int
+    REFRESH_TTL_FIELD_NUMBER: builtins.int
+    refresh_ttl: builtins.bool
+    """If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER."""
+    @property
+    def scope(self) -> threadkeep.v1.memory_pb2.MemoryScope:
+        """REQUIRED. Scope of the entries."""
+
+    @property
+    def names(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.memory_pb2.MemoryName]:
+        """Names of the entries, 1 to 1,000."""
+
+    def __init__(
+        self,
+        *,
+        scope: threadkeep.v1.memory_pb2.MemoryScope | None = ...,
+        names: collections.abc.Iterable[threadkeep.v1.memory_pb2.MemoryName] | None = ...,
+        refresh_ttl: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["scope", b"scope"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["names", b"names", "refresh_ttl", b"refresh_ttl", "scope", b"scope"]) -> None: ...
+
+global___GetMemoriesRequest = GetMemoriesRequest
+
+@typing.final
+class MemoryLookup(google.protobuf.message.Message):
+    """The result for one name."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    ENTRY_FIELD_NUMBER: builtins.int
+    OMITTED_FIELD_NUMBER: builtins.int
+    omitted: builtins.bool
+    """True if the entry exists and the response has no room for it: request it again. The first entry is never omitted."""
+    @property
+    def name(self) -> threadkeep.v1.memory_pb2.MemoryName:
+        """The name, as requested."""
+
+    @property
+    def entry(self) -> threadkeep.v1.memory_pb2.MemoryEntry:
+        """The entry. Absent if there is none, or if it is omitted."""
+
+    def __init__(
+        self,
+        *,
+        name: threadkeep.v1.memory_pb2.MemoryName | None = ...,
+        entry: threadkeep.v1.memory_pb2.MemoryEntry | None = ...,
+        omitted: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["entry", b"entry", "name", b"name"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["entry", b"entry", "name", b"name", "omitted", b"omitted"]) -> None: ...
+
+global___MemoryLookup = MemoryLookup
+
+@typing.final
+class GetMemoriesResponse(google.protobuf.message.Message):
+    """Response of GetMemories."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORIES_FIELD_NUMBER: builtins.int
+    @property
+    def memories(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MemoryLookup]:
+        """Results, in request order."""
+
+    def __init__(
+        self,
+        *,
+        memories: collections.abc.Iterable[global___MemoryLookup] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["memories", b"memories"]) -> None: ...
+
+global___GetMemoriesResponse = GetMemoriesResponse
+
+@typing.final
 class SearchMemoryRequest(google.protobuf.message.Message):
     """Request of SearchMemory."""
 
@@ -172,6 +444,7 @@ class SearchMemoryRequest(google.protobuf.message.Message):
     FILTER_FIELD_NUMBER: builtins.int
     RECENCY_FIELD_NUMBER: builtins.int
     REFERENCE_TIME_FIELD_NUMBER: builtins.int
+    REFRESH_TTL_FIELD_NUMBER: builtins.int
     query: builtins.str
     """Query. At most 1,024 characters. Empty or blank returns nothing."""
     mode: threadkeep.v1.search_pb2.SearchMode.ValueType
@@ -186,6 +459,8 @@ class SearchMemoryRequest(google.protobuf.message.Message):
     memories; otherwise entries that score less than a fiftieth of the best are left out. Default for SEMANTIC and
     SUBSTRING: no minimum.
     """
+    refresh_ttl: builtins.bool
+    """If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER."""
     @property
     def scope(self) -> threadkeep.v1.memory_pb2.MemoryScope:
         """REQUIRED. Scope to search."""
@@ -215,9 +490,10 @@ class SearchMemoryRequest(google.protobuf.message.Message):
         filter: threadkeep.v1.memory_pb2.MemoryFilter | None = ...,
         recency: threadkeep.v1.search_pb2.Recency | None = ...,
         reference_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        refresh_ttl: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_min_score", b"_min_score", "filter", b"filter", "min_score", b"min_score", "recency", b"recency", "reference_time", b"reference_time", "scope", b"scope"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_min_score", b"_min_score", "filter", b"filter", "min_score", b"min_score", "mode", b"mode", "query", b"query", "recency", b"recency", "reference_time", b"reference_time", "scope", b"scope", "top_k", b"top_k"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_min_score", b"_min_score", "filter", b"filter", "min_score", b"min_score", "mode", b"mode", "query", b"query", "recency", b"recency", "reference_time", b"reference_time", "refresh_ttl", b"refresh_ttl", "scope", b"scope", "top_k", b"top_k"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_min_score", b"_min_score"]) -> typing.Literal["min_score"] | None: ...
 
 global___SearchMemoryRequest = SearchMemoryRequest
@@ -273,12 +549,15 @@ class ListMemoriesRequest(google.protobuf.message.Message):
     FILTER_FIELD_NUMBER: builtins.int
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    REFRESH_TTL_FIELD_NUMBER: builtins.int
     page_size: builtins.int
     """Maximum number of entries per page. 0 means 100. Values above the server's limit (1,000) are coerced to it.
     Negative values are rejected.
     """
     page_token: builtins.str
     """Value of next_page_token from the previous page; all other fields must be unchanged."""
+    refresh_ttl: builtins.bool
+    """If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER."""
     @property
     def scope(self) -> threadkeep.v1.memory_pb2.MemoryScope:
         """REQUIRED. Scope to list."""
@@ -294,9 +573,10 @@ class ListMemoriesRequest(google.protobuf.message.Message):
         filter: threadkeep.v1.memory_pb2.MemoryFilter | None = ...,
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
+        refresh_ttl: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["filter", b"filter", "scope", b"scope"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["filter", b"filter", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["filter", b"filter", "page_size", b"page_size", "page_token", b"page_token", "refresh_ttl", b"refresh_ttl", "scope", b"scope"]) -> None: ...
 
 global___ListMemoriesRequest = ListMemoriesRequest
 
@@ -325,8 +605,81 @@ class ListMemoriesResponse(google.protobuf.message.Message):
 global___ListMemoriesResponse = ListMemoriesResponse
 
 @typing.final
+class ListMemoryNamespacesRequest(google.protobuf.message.Message):
+    """Request of ListMemoryNamespaces."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: builtins.int
+    PREFIX_FIELD_NUMBER: builtins.int
+    SUFFIX_FIELD_NUMBER: builtins.int
+    MAX_DEPTH_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    max_depth: builtins.int
+    """Maximum number of labels, at most 16: of longer namespaces, which match as a whole, the first labels are returned, each
+    once. 0 means without limit.
+    """
+    page_size: builtins.int
+    """Maximum number of namespaces per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. A page
+    may have fewer, even none, and a next_page_token if many namespaces do not match. Negative values are rejected.
+    """
+    page_token: builtins.str
+    """Value of next_page_token from the previous page; all other fields must be unchanged."""
+    @property
+    def scope(self) -> threadkeep.v1.memory_pb2.MemoryScope:
+        """REQUIRED. Scope to list."""
+
+    @property
+    def prefix(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """First labels of the namespaces; "*" matches any label. Empty means all."""
+
+    @property
+    def suffix(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Last labels of the namespaces; "*" matches any label. Empty means all."""
+
+    def __init__(
+        self,
+        *,
+        scope: threadkeep.v1.memory_pb2.MemoryScope | None = ...,
+        prefix: collections.abc.Iterable[builtins.str] | None = ...,
+        suffix: collections.abc.Iterable[builtins.str] | None = ...,
+        max_depth: builtins.int = ...,
+        page_size: builtins.int = ...,
+        page_token: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["scope", b"scope"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["max_depth", b"max_depth", "page_size", b"page_size", "page_token", b"page_token", "prefix", b"prefix", "scope", b"scope", "suffix", b"suffix"]) -> None: ...
+
+global___ListMemoryNamespacesRequest = ListMemoryNamespacesRequest
+
+@typing.final
+class ListMemoryNamespacesResponse(google.protobuf.message.Message):
+    """Response of ListMemoryNamespaces."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAMESPACES_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Token of the next page. Empty on the last page."""
+    @property
+    def namespaces(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.memory_pb2.MemoryNamespace]:
+        """Namespaces of this page."""
+
+    def __init__(
+        self,
+        *,
+        namespaces: collections.abc.Iterable[threadkeep.v1.memory_pb2.MemoryNamespace] | None = ...,
+        next_page_token: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["namespaces", b"namespaces", "next_page_token", b"next_page_token"]) -> None: ...
+
+global___ListMemoryNamespacesResponse = ListMemoryNamespacesResponse
+
+@typing.final
 class MemoryIds(google.protobuf.message.Message):
-    """A list of memory ids."""
+    """A list of memory ids in the root namespace."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -345,6 +698,26 @@ class MemoryIds(google.protobuf.message.Message):
 global___MemoryIds = MemoryIds
 
 @typing.final
+class MemoryNames(google.protobuf.message.Message):
+    """A list of names of entries."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAMES_FIELD_NUMBER: builtins.int
+    @property
+    def names(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.memory_pb2.MemoryName]:
+        """Names, 1 to 1,000. Unknown names are counted as not found."""
+
+    def __init__(
+        self,
+        *,
+        names: collections.abc.Iterable[threadkeep.v1.memory_pb2.MemoryName] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["names", b"names"]) -> None: ...
+
+global___MemoryNames = MemoryNames
+
+@typing.final
 class DeleteMemoriesRequest(google.protobuf.message.Message):
     """Request of DeleteMemories."""
 
@@ -354,17 +727,27 @@ class DeleteMemoriesRequest(google.protobuf.message.Message):
     IDS_FIELD_NUMBER: builtins.int
     SESSION_ID_FIELD_NUMBER: builtins.int
     ALL_FIELD_NUMBER: builtins.int
+    NAMES_FIELD_NUMBER: builtins.int
+    NAMESPACE_FIELD_NUMBER: builtins.int
     session_id: builtins.str
-    """Entries that come from this session. The session need not exist."""
+    """Entries that come from this session, in all namespaces. The session need not exist."""
     all: builtins.bool
-    """All entries. Must be true."""
+    """All entries, in all namespaces. Must be true."""
     @property
     def scope(self) -> threadkeep.v1.memory_pb2.MemoryScope:
         """REQUIRED. Scope of the entries."""
 
     @property
     def ids(self) -> global___MemoryIds:
-        """Entries with these ids."""
+        """Entries with these ids in the root namespace."""
+
+    @property
+    def names(self) -> global___MemoryNames:
+        """Entries with these names."""
+
+    @property
+    def namespace(self) -> threadkeep.v1.memory_pb2.MemoryNamespace:
+        """Entries in this namespace and in those below it. At least one label."""
 
     def __init__(
         self,
@@ -373,10 +756,12 @@ class DeleteMemoriesRequest(google.protobuf.message.Message):
         ids: global___MemoryIds | None = ...,
         session_id: builtins.str = ...,
         all: builtins.bool = ...,
+        names: global___MemoryNames | None = ...,
+        namespace: threadkeep.v1.memory_pb2.MemoryNamespace | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["all", b"all", "ids", b"ids", "scope", b"scope", "selection", b"selection", "session_id", b"session_id"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["all", b"all", "ids", b"ids", "scope", b"scope", "selection", b"selection", "session_id", b"session_id"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["selection", b"selection"]) -> typing.Literal["ids", "session_id", "all"] | None: ...
+    def HasField(self, field_name: typing.Literal["all", b"all", "ids", b"ids", "names", b"names", "namespace", b"namespace", "scope", b"scope", "selection", b"selection", "session_id", b"session_id"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["all", b"all", "ids", b"ids", "names", b"names", "namespace", b"namespace", "scope", b"scope", "selection", b"selection", "session_id", b"session_id"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["selection", b"selection"]) -> typing.Literal["ids", "session_id", "all", "names", "namespace"] | None: ...
 
 global___DeleteMemoriesRequest = DeleteMemoriesRequest
 
@@ -395,7 +780,7 @@ class DeleteMemoriesResponse(google.protobuf.message.Message):
     embeddings_deleted: builtins.int
     """Number of embeddings deleted with them."""
     not_found: builtins.int
-    """Number of ids that matched no entry of the scope."""
+    """Number of ids or names that matched no entry of the scope."""
     @property
     def delete_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Time of the deletion."""

@@ -46,6 +46,16 @@ class MemoryServiceStub(object):
                 request_serializer=threadkeep_dot_v1_dot_memory__service__pb2.AddMemoriesRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.AddMemoriesResponse.FromString,
                 _registered_method=True)
+        self.UpsertMemories = channel.unary_unary(
+                '/threadkeep.v1.MemoryService/UpsertMemories',
+                request_serializer=threadkeep_dot_v1_dot_memory__service__pb2.UpsertMemoriesRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.UpsertMemoriesResponse.FromString,
+                _registered_method=True)
+        self.GetMemories = channel.unary_unary(
+                '/threadkeep.v1.MemoryService/GetMemories',
+                request_serializer=threadkeep_dot_v1_dot_memory__service__pb2.GetMemoriesRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.GetMemoriesResponse.FromString,
+                _registered_method=True)
         self.SearchMemory = channel.unary_unary(
                 '/threadkeep.v1.MemoryService/SearchMemory',
                 request_serializer=threadkeep_dot_v1_dot_memory__service__pb2.SearchMemoryRequest.SerializeToString,
@@ -55,6 +65,11 @@ class MemoryServiceStub(object):
                 '/threadkeep.v1.MemoryService/ListMemories',
                 request_serializer=threadkeep_dot_v1_dot_memory__service__pb2.ListMemoriesRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.ListMemoriesResponse.FromString,
+                _registered_method=True)
+        self.ListMemoryNamespaces = channel.unary_unary(
+                '/threadkeep.v1.MemoryService/ListMemoryNamespaces',
+                request_serializer=threadkeep_dot_v1_dot_memory__service__pb2.ListMemoryNamespacesRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.ListMemoryNamespacesResponse.FromString,
                 _registered_method=True)
         self.DeleteMemories = channel.unary_unary(
                 '/threadkeep.v1.MemoryService/DeleteMemories',
@@ -86,16 +101,42 @@ class MemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UpsertMemories(self, request, context):
+        """Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+        ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+        Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetMemories(self, request, context):
+        """Returns entries by name, in request order.
+        Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SearchMemory(self, request, context):
         """Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-        Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+        Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+        PERMISSION_DENIED (refresh_ttl without the role WRITER).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMemories(self, request, context):
-        """Lists entries, most recently added first.
+        """Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMemoryNamespaces(self, request, context):
+        """Lists the namespaces that have entries, in the order of their labels by code point.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -123,6 +164,16 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     request_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.AddMemoriesRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_memory__service__pb2.AddMemoriesResponse.SerializeToString,
             ),
+            'UpsertMemories': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpsertMemories,
+                    request_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.UpsertMemoriesRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_memory__service__pb2.UpsertMemoriesResponse.SerializeToString,
+            ),
+            'GetMemories': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMemories,
+                    request_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.GetMemoriesRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_memory__service__pb2.GetMemoriesResponse.SerializeToString,
+            ),
             'SearchMemory': grpc.unary_unary_rpc_method_handler(
                     servicer.SearchMemory,
                     request_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.SearchMemoryRequest.FromString,
@@ -132,6 +183,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.ListMemories,
                     request_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.ListMemoriesRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_memory__service__pb2.ListMemoriesResponse.SerializeToString,
+            ),
+            'ListMemoryNamespaces': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMemoryNamespaces,
+                    request_deserializer=threadkeep_dot_v1_dot_memory__service__pb2.ListMemoryNamespacesRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_memory__service__pb2.ListMemoryNamespacesResponse.SerializeToString,
             ),
             'DeleteMemories': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteMemories,
@@ -206,6 +262,60 @@ class MemoryService(object):
             _registered_method=True)
 
     @staticmethod
+    def UpsertMemories(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.MemoryService/UpsertMemories',
+            threadkeep_dot_v1_dot_memory__service__pb2.UpsertMemoriesRequest.SerializeToString,
+            threadkeep_dot_v1_dot_memory__service__pb2.UpsertMemoriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMemories(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.MemoryService/GetMemories',
+            threadkeep_dot_v1_dot_memory__service__pb2.GetMemoriesRequest.SerializeToString,
+            threadkeep_dot_v1_dot_memory__service__pb2.GetMemoriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def SearchMemory(request,
             target,
             options=(),
@@ -249,6 +359,33 @@ class MemoryService(object):
             '/threadkeep.v1.MemoryService/ListMemories',
             threadkeep_dot_v1_dot_memory__service__pb2.ListMemoriesRequest.SerializeToString,
             threadkeep_dot_v1_dot_memory__service__pb2.ListMemoriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMemoryNamespaces(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.MemoryService/ListMemoryNamespaces',
+            threadkeep_dot_v1_dot_memory__service__pb2.ListMemoryNamespacesRequest.SerializeToString,
+            threadkeep_dot_v1_dot_memory__service__pb2.ListMemoryNamespacesResponse.FromString,
             options,
             channel_credentials,
             insecure,

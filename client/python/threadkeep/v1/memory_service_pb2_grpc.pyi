@@ -41,19 +41,45 @@ class MemoryServiceStub:
     Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
     """
 
+    UpsertMemories: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.memory_service_pb2.UpsertMemoriesRequest,
+        threadkeep.v1.memory_service_pb2.UpsertMemoriesResponse,
+    ]
+    """Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+    ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+    Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+    """
+
+    GetMemories: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.memory_service_pb2.GetMemoriesRequest,
+        threadkeep.v1.memory_service_pb2.GetMemoriesResponse,
+    ]
+    """Returns entries by name, in request order.
+    Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+    """
+
     SearchMemory: grpc.UnaryUnaryMultiCallable[
         threadkeep.v1.memory_service_pb2.SearchMemoryRequest,
         threadkeep.v1.memory_service_pb2.SearchMemoryResponse,
     ]
     """Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-    Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+    Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+    PERMISSION_DENIED (refresh_ttl without the role WRITER).
     """
 
     ListMemories: grpc.UnaryUnaryMultiCallable[
         threadkeep.v1.memory_service_pb2.ListMemoriesRequest,
         threadkeep.v1.memory_service_pb2.ListMemoriesResponse,
     ]
-    """Lists entries, most recently added first.
+    """Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+    """
+
+    ListMemoryNamespaces: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.memory_service_pb2.ListMemoryNamespacesRequest,
+        threadkeep.v1.memory_service_pb2.ListMemoryNamespacesResponse,
+    ]
+    """Lists the namespaces that have entries, in the order of their labels by code point.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
     """
 
@@ -88,19 +114,45 @@ class MemoryServiceAsyncStub:
     Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
     """
 
+    UpsertMemories: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.memory_service_pb2.UpsertMemoriesRequest,
+        threadkeep.v1.memory_service_pb2.UpsertMemoriesResponse,
+    ]
+    """Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+    ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+    Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+    """
+
+    GetMemories: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.memory_service_pb2.GetMemoriesRequest,
+        threadkeep.v1.memory_service_pb2.GetMemoriesResponse,
+    ]
+    """Returns entries by name, in request order.
+    Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+    """
+
     SearchMemory: grpc.aio.UnaryUnaryMultiCallable[
         threadkeep.v1.memory_service_pb2.SearchMemoryRequest,
         threadkeep.v1.memory_service_pb2.SearchMemoryResponse,
     ]
     """Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-    Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+    Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+    PERMISSION_DENIED (refresh_ttl without the role WRITER).
     """
 
     ListMemories: grpc.aio.UnaryUnaryMultiCallable[
         threadkeep.v1.memory_service_pb2.ListMemoriesRequest,
         threadkeep.v1.memory_service_pb2.ListMemoriesResponse,
     ]
-    """Lists entries, most recently added first.
+    """Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+    """
+
+    ListMemoryNamespaces: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.memory_service_pb2.ListMemoryNamespacesRequest,
+        threadkeep.v1.memory_service_pb2.ListMemoryNamespacesResponse,
+    ]
+    """Lists the namespaces that have entries, in the order of their labels by code point.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
     """
 
@@ -140,13 +192,35 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         """
 
     @abc.abstractmethod
+    def UpsertMemories(
+        self,
+        request: threadkeep.v1.memory_service_pb2.UpsertMemoriesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.memory_service_pb2.UpsertMemoriesResponse, collections.abc.Awaitable[threadkeep.v1.memory_service_pb2.UpsertMemoriesResponse]]:
+        """Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+        ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+        Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+        """
+
+    @abc.abstractmethod
+    def GetMemories(
+        self,
+        request: threadkeep.v1.memory_service_pb2.GetMemoriesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.memory_service_pb2.GetMemoriesResponse, collections.abc.Awaitable[threadkeep.v1.memory_service_pb2.GetMemoriesResponse]]:
+        """Returns entries by name, in request order.
+        Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+        """
+
+    @abc.abstractmethod
     def SearchMemory(
         self,
         request: threadkeep.v1.memory_service_pb2.SearchMemoryRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.memory_service_pb2.SearchMemoryResponse, collections.abc.Awaitable[threadkeep.v1.memory_service_pb2.SearchMemoryResponse]]:
         """Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-        Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+        Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+        PERMISSION_DENIED (refresh_ttl without the role WRITER).
         """
 
     @abc.abstractmethod
@@ -155,7 +229,17 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.memory_service_pb2.ListMemoriesRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.memory_service_pb2.ListMemoriesResponse, collections.abc.Awaitable[threadkeep.v1.memory_service_pb2.ListMemoriesResponse]]:
-        """Lists entries, most recently added first.
+        """Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+        """
+
+    @abc.abstractmethod
+    def ListMemoryNamespaces(
+        self,
+        request: threadkeep.v1.memory_service_pb2.ListMemoryNamespacesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.memory_service_pb2.ListMemoryNamespacesResponse, collections.abc.Awaitable[threadkeep.v1.memory_service_pb2.ListMemoryNamespacesResponse]]:
+        """Lists the namespaces that have entries, in the order of their labels by code point.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
 

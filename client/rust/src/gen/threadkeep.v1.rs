@@ -1525,8 +1525,9 @@ pub struct ErasureReceipt {
     #[prost(int64, tag = "8")]
     pub deleted_consumers: i64,
     /// SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-    /// separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-    /// id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+    /// separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+    /// one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+    /// bytes. Empty if more is left.
     #[prost(string, tag = "9")]
     pub ids_digest: ::prost::alloc::string::String,
     /// All of the above as a JSON object, with the scope of the request and the id of the store. It is what the signature covers.
@@ -2913,7 +2914,8 @@ pub enum ErrorReason {
     /// An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
     /// {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events\[0\].event_id"}}
     EventIdConflict = 8,
-    /// The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+    /// The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+    /// For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
     /// {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
     VersionMismatch = 9,
     /// The session id is ambiguous. Specify app and user_id. Code FAILED_PRECONDITION.
@@ -4752,8 +4754,8 @@ pub struct MemoryScope {
 /// One remembered fact or passage.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MemoryEntry {
-    /// Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-    /// bytes.
+    /// Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+    /// At most 255 bytes.
     #[prost(string, tag = "1")]
     pub id: ::prost::alloc::string::String,
     /// REQUIRED. Content of the entry. Its text must not be blank.
@@ -4779,7 +4781,7 @@ pub struct MemoryEntry {
     /// OUTPUT_ONLY. Scope of the entry.
     #[prost(message, optional, tag = "8")]
     pub scope: ::core::option::Option<MemoryScope>,
-    /// OUTPUT_ONLY. Time at which the entry was added.
+    /// OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
     #[prost(message, optional, tag = "9")]
     pub record_time: ::core::option::Option<::prost_types::Timestamp>,
     /// OUTPUT_ONLY, in SearchMemory. See SearchHit.score; memories have no adjacent entries.
@@ -4788,6 +4790,53 @@ pub struct MemoryEntry {
     /// OUTPUT_ONLY, in SearchMemory. See SearchHit.highlights.
     #[prost(message, repeated, tag = "11")]
     pub highlights: ::prost::alloc::vec::Vec<Highlight>,
+    /// Namespace of the entry: a path of labels, such as \["preferences", "travel"\]. Empty is the root. At most 16 labels of 1
+    /// to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+    #[prost(string, repeated, tag = "12")]
+    pub namespace: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+    #[prost(message, optional, tag = "13")]
+    pub update_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+    #[prost(message, optional, tag = "14")]
+    pub ttl: ::core::option::Option<::prost_types::Duration>,
+    /// OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+    /// Absent if it does not expire.
+    #[prost(message, optional, tag = "15")]
+    pub expire_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+    #[prost(string, tag = "16")]
+    pub etag: ::prost::alloc::string::String,
+}
+/// The name of an entry within its scope.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MemoryName {
+    /// Namespace of the entry. Empty is the root.
+    #[prost(string, repeated, tag = "1")]
+    pub namespace: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// REQUIRED. Id of the entry.
+    #[prost(string, tag = "2")]
+    pub id: ::prost::alloc::string::String,
+}
+/// A namespace of entries.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MemoryNamespace {
+    /// Labels, outermost first. Empty is the root.
+    #[prost(string, repeated, tag = "1")]
+    pub labels: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// A comparison of one top-level value of metadata_json.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MetadataCondition {
+    /// REQUIRED. Key of the value. At most 255 bytes.
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    /// How the value is compared. Default: EQUAL.
+    #[prost(enumeration = "MetadataOperator", tag = "2")]
+    pub operator: i32,
+    /// REQUIRED. JSON value to compare with, such as 30, "red" or \["red", "blue"\]. At most 4,096 characters.
+    #[prost(string, tag = "3")]
+    pub value_json: ::prost::alloc::string::String,
 }
 /// Selects memory entries. Fields are combined with AND, values inside a repeated field with OR.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -4811,6 +4860,66 @@ pub struct MemoryFilter {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
+    /// Entries in this namespace and in those below it. Empty means all namespaces.
+    #[prost(string, repeated, tag = "6")]
+    pub namespace_prefix: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Comparisons of metadata. All must match. At most 16.
+    #[prost(message, repeated, tag = "7")]
+    pub conditions: ::prost::alloc::vec::Vec<MetadataCondition>,
+}
+/// How a metadata condition compares. Numbers are compared as numbers (1 equals 1.0), strings by code point. Values of
+/// different types are never equal, and neither is greater or less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum MetadataOperator {
+    /// Same as METADATA_OPERATOR_EQUAL.
+    Unspecified = 0,
+    /// Equal to any JSON value; objects regardless of the order of their keys. Null does not match a missing key.
+    Equal = 1,
+    /// Not equal. The only operator that a missing key matches.
+    NotEqual = 2,
+    /// Greater than a number or a string.
+    Greater = 3,
+    /// Greater than a number or a string, or equal.
+    GreaterOrEqual = 4,
+    /// Less than a number or a string.
+    Less = 5,
+    /// Less than a number or a string, or equal.
+    LessOrEqual = 6,
+    /// Equal to one of an array of JSON values, 1 to 100.
+    In = 7,
+}
+impl MetadataOperator {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "METADATA_OPERATOR_UNSPECIFIED",
+            Self::Equal => "METADATA_OPERATOR_EQUAL",
+            Self::NotEqual => "METADATA_OPERATOR_NOT_EQUAL",
+            Self::Greater => "METADATA_OPERATOR_GREATER",
+            Self::GreaterOrEqual => "METADATA_OPERATOR_GREATER_OR_EQUAL",
+            Self::Less => "METADATA_OPERATOR_LESS",
+            Self::LessOrEqual => "METADATA_OPERATOR_LESS_OR_EQUAL",
+            Self::In => "METADATA_OPERATOR_IN",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "METADATA_OPERATOR_UNSPECIFIED" => Some(Self::Unspecified),
+            "METADATA_OPERATOR_EQUAL" => Some(Self::Equal),
+            "METADATA_OPERATOR_NOT_EQUAL" => Some(Self::NotEqual),
+            "METADATA_OPERATOR_GREATER" => Some(Self::Greater),
+            "METADATA_OPERATOR_GREATER_OR_EQUAL" => Some(Self::GreaterOrEqual),
+            "METADATA_OPERATOR_LESS" => Some(Self::Less),
+            "METADATA_OPERATOR_LESS_OR_EQUAL" => Some(Self::LessOrEqual),
+            "METADATA_OPERATOR_IN" => Some(Self::In),
+            _ => None,
+        }
+    }
 }
 /// Request of AddSessionToMemory.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -4877,6 +4986,93 @@ pub struct AddMemoriesResponse {
     #[prost(message, repeated, tag = "1")]
     pub memories: ::prost::alloc::vec::Vec<AddedMemory>,
 }
+/// One entry to write.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MemoryWrite {
+    /// REQUIRED. Entry to write. OUTPUT_ONLY fields are ignored.
+    #[prost(message, optional, tag = "1")]
+    pub memory: ::core::option::Option<MemoryEntry>,
+    /// Precondition: MemoryEntry.etag of the stored entry. Empty means that there must be none. Absent means no precondition.
+    /// Otherwise VERSION_MISMATCH is returned, and nothing is written: read the entry again and retry. An entry that already
+    /// equals `memory` satisfies any precondition, so a lost response does no harm.
+    #[prost(string, optional, tag = "2")]
+    pub expected_etag: ::core::option::Option<::prost::alloc::string::String>,
+}
+/// Request of UpsertMemories.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UpsertMemoriesRequest {
+    /// REQUIRED. Scope of the entries.
+    #[prost(message, optional, tag = "1")]
+    pub scope: ::core::option::Option<MemoryScope>,
+    /// Entries to write, 1 to the maximum number of events of an append. Their names must differ.
+    #[prost(message, repeated, tag = "2")]
+    pub writes: ::prost::alloc::vec::Vec<MemoryWrite>,
+    /// What happens to entries that exist. Default: they are replaced.
+    #[prost(enumeration = "IfMemoryExists", tag = "3")]
+    pub if_exists: i32,
+}
+/// The result for one entry.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UpsertedMemory {
+    /// Name of the entry.
+    #[prost(message, optional, tag = "1")]
+    pub name: ::core::option::Option<MemoryName>,
+    /// What was done.
+    #[prost(enumeration = "MemoryWriteOutcome", tag = "2")]
+    pub outcome: i32,
+    /// Etag of the stored entry.
+    #[prost(string, tag = "3")]
+    pub etag: ::prost::alloc::string::String,
+    /// Time at which the entry was added.
+    #[prost(message, optional, tag = "4")]
+    pub record_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Time of the last replacement.
+    #[prost(message, optional, tag = "5")]
+    pub update_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Time at which the entry expires. Absent if it does not expire.
+    #[prost(message, optional, tag = "6")]
+    pub expire_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// Response of UpsertMemories.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UpsertMemoriesResponse {
+    /// Results, in request order.
+    #[prost(message, repeated, tag = "1")]
+    pub memories: ::prost::alloc::vec::Vec<UpsertedMemory>,
+}
+/// Request of GetMemories.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetMemoriesRequest {
+    /// REQUIRED. Scope of the entries.
+    #[prost(message, optional, tag = "1")]
+    pub scope: ::core::option::Option<MemoryScope>,
+    /// Names of the entries, 1 to 1,000.
+    #[prost(message, repeated, tag = "2")]
+    pub names: ::prost::alloc::vec::Vec<MemoryName>,
+    /// If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+    #[prost(bool, tag = "3")]
+    pub refresh_ttl: bool,
+}
+/// The result for one name.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MemoryLookup {
+    /// The name, as requested.
+    #[prost(message, optional, tag = "1")]
+    pub name: ::core::option::Option<MemoryName>,
+    /// The entry. Absent if there is none, or if it is omitted.
+    #[prost(message, optional, tag = "2")]
+    pub entry: ::core::option::Option<MemoryEntry>,
+    /// True if the entry exists and the response has no room for it: request it again. The first entry is never omitted.
+    #[prost(bool, tag = "3")]
+    pub omitted: bool,
+}
+/// Response of GetMemories.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetMemoriesResponse {
+    /// Results, in request order.
+    #[prost(message, repeated, tag = "1")]
+    pub memories: ::prost::alloc::vec::Vec<MemoryLookup>,
+}
 /// Request of SearchMemory.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SearchMemoryRequest {
@@ -4909,6 +5105,9 @@ pub struct SearchMemoryRequest {
     /// SUBSTRING.
     #[prost(message, optional, tag = "8")]
     pub reference_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+    #[prost(bool, tag = "9")]
+    pub refresh_ttl: bool,
 }
 /// Response of SearchMemory.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -4948,6 +5147,9 @@ pub struct ListMemoriesRequest {
     /// Value of next_page_token from the previous page; all other fields must be unchanged.
     #[prost(string, tag = "4")]
     pub page_token: ::prost::alloc::string::String,
+    /// If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+    #[prost(bool, tag = "5")]
+    pub refresh_ttl: bool,
 }
 /// Response of ListMemories.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -4959,37 +5161,84 @@ pub struct ListMemoriesResponse {
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
 }
-/// A list of memory ids.
+/// Request of ListMemoryNamespaces.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListMemoryNamespacesRequest {
+    /// REQUIRED. Scope to list.
+    #[prost(message, optional, tag = "1")]
+    pub scope: ::core::option::Option<MemoryScope>,
+    /// First labels of the namespaces; "\*" matches any label. Empty means all.
+    #[prost(string, repeated, tag = "2")]
+    pub prefix: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Last labels of the namespaces; "\*" matches any label. Empty means all.
+    #[prost(string, repeated, tag = "3")]
+    pub suffix: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Maximum number of labels, at most 16: of longer namespaces, which match as a whole, the first labels are returned, each
+    /// once. 0 means without limit.
+    #[prost(int32, tag = "4")]
+    pub max_depth: i32,
+    /// Maximum number of namespaces per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. A page
+    /// may have fewer, even none, and a next_page_token if many namespaces do not match. Negative values are rejected.
+    #[prost(int32, tag = "5")]
+    pub page_size: i32,
+    /// Value of next_page_token from the previous page; all other fields must be unchanged.
+    #[prost(string, tag = "6")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// Response of ListMemoryNamespaces.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListMemoryNamespacesResponse {
+    /// Namespaces of this page.
+    #[prost(message, repeated, tag = "1")]
+    pub namespaces: ::prost::alloc::vec::Vec<MemoryNamespace>,
+    /// Token of the next page. Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// A list of memory ids in the root namespace.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MemoryIds {
     /// Ids, 1 to 1,000. Unknown ids are counted as not found.
     #[prost(string, repeated, tag = "1")]
     pub ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
+/// A list of names of entries.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MemoryNames {
+    /// Names, 1 to 1,000. Unknown names are counted as not found.
+    #[prost(message, repeated, tag = "1")]
+    pub names: ::prost::alloc::vec::Vec<MemoryName>,
+}
 /// Request of DeleteMemories.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct DeleteMemoriesRequest {
     /// REQUIRED. Scope of the entries.
     #[prost(message, optional, tag = "1")]
     pub scope: ::core::option::Option<MemoryScope>,
     /// REQUIRED. Entries of the scope to delete.
-    #[prost(oneof = "delete_memories_request::Selection", tags = "2, 3, 4")]
+    #[prost(oneof = "delete_memories_request::Selection", tags = "2, 3, 4, 5, 6")]
     pub selection: ::core::option::Option<delete_memories_request::Selection>,
 }
 /// Nested message and enum types in `DeleteMemoriesRequest`.
 pub mod delete_memories_request {
     /// REQUIRED. Entries of the scope to delete.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Selection {
-        /// Entries with these ids.
+        /// Entries with these ids in the root namespace.
         #[prost(message, tag = "2")]
         Ids(super::MemoryIds),
-        /// Entries that come from this session. The session need not exist.
+        /// Entries that come from this session, in all namespaces. The session need not exist.
         #[prost(string, tag = "3")]
         SessionId(::prost::alloc::string::String),
-        /// All entries. Must be true.
+        /// All entries, in all namespaces. Must be true.
         #[prost(bool, tag = "4")]
         All(bool),
+        /// Entries with these names.
+        #[prost(message, tag = "5")]
+        Names(super::MemoryNames),
+        /// Entries in this namespace and in those below it. At least one label.
+        #[prost(message, tag = "6")]
+        Namespace(super::MemoryNamespace),
     }
 }
 /// Response of DeleteMemories.
@@ -5001,12 +5250,86 @@ pub struct DeleteMemoriesResponse {
     /// Number of embeddings deleted with them.
     #[prost(int64, tag = "2")]
     pub embeddings_deleted: i64,
-    /// Number of ids that matched no entry of the scope.
+    /// Number of ids or names that matched no entry of the scope.
     #[prost(int64, tag = "3")]
     pub not_found: i64,
     /// Time of the deletion.
     #[prost(message, optional, tag = "4")]
     pub delete_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// What happens to an entry that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum IfMemoryExists {
+    /// Same as IF_MEMORY_EXISTS_REPLACE.
+    Unspecified = 0,
+    /// It is replaced.
+    Replace = 1,
+    /// It is kept as it is, with its ttl.
+    Ignore = 2,
+}
+impl IfMemoryExists {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "IF_MEMORY_EXISTS_UNSPECIFIED",
+            Self::Replace => "IF_MEMORY_EXISTS_REPLACE",
+            Self::Ignore => "IF_MEMORY_EXISTS_IGNORE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "IF_MEMORY_EXISTS_UNSPECIFIED" => Some(Self::Unspecified),
+            "IF_MEMORY_EXISTS_REPLACE" => Some(Self::Replace),
+            "IF_MEMORY_EXISTS_IGNORE" => Some(Self::Ignore),
+            _ => None,
+        }
+    }
+}
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum MemoryWriteOutcome {
+    /// Not used.
+    Unspecified = 0,
+    /// The entry was added.
+    Added = 1,
+    /// The entry was replaced.
+    Replaced = 2,
+    /// The stored entry was equal. With a ttl, its expire_time has been set from now.
+    Unchanged = 3,
+    /// The stored entry was kept, with IGNORE.
+    Kept = 4,
+}
+impl MemoryWriteOutcome {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "MEMORY_WRITE_OUTCOME_UNSPECIFIED",
+            Self::Added => "MEMORY_WRITE_OUTCOME_ADDED",
+            Self::Replaced => "MEMORY_WRITE_OUTCOME_REPLACED",
+            Self::Unchanged => "MEMORY_WRITE_OUTCOME_UNCHANGED",
+            Self::Kept => "MEMORY_WRITE_OUTCOME_KEPT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "MEMORY_WRITE_OUTCOME_UNSPECIFIED" => Some(Self::Unspecified),
+            "MEMORY_WRITE_OUTCOME_ADDED" => Some(Self::Added),
+            "MEMORY_WRITE_OUTCOME_REPLACED" => Some(Self::Replaced),
+            "MEMORY_WRITE_OUTCOME_UNCHANGED" => Some(Self::Unchanged),
+            "MEMORY_WRITE_OUTCOME_KEPT" => Some(Self::Kept),
+            _ => None,
+        }
+    }
 }
 /// Generated client implementations.
 pub mod memory_service_client {
@@ -5146,8 +5469,64 @@ pub mod memory_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.MemoryService", "AddMemories"));
             self.inner.unary(req, path, codec).await
         }
+        /// Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+        /// ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+        /// Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+        pub async fn upsert_memories(
+            &mut self,
+            request: impl tonic::IntoRequest<super::UpsertMemoriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::UpsertMemoriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.MemoryService/UpsertMemories",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("threadkeep.v1.MemoryService", "UpsertMemories"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Returns entries by name, in request order.
+        /// Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+        pub async fn get_memories(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetMemoriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetMemoriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.MemoryService/GetMemories",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.MemoryService", "GetMemories"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-        /// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+        /// Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+        /// PERMISSION_DENIED (refresh_ttl without the role WRITER).
         pub async fn search_memory(
             &mut self,
             request: impl tonic::IntoRequest<super::SearchMemoryRequest>,
@@ -5172,8 +5551,8 @@ pub mod memory_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.MemoryService", "SearchMemory"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists entries, most recently added first.
-        /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+        /// Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+        /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
         pub async fn list_memories(
             &mut self,
             request: impl tonic::IntoRequest<super::ListMemoriesRequest>,
@@ -5196,6 +5575,37 @@ pub mod memory_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("threadkeep.v1.MemoryService", "ListMemories"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lists the namespaces that have entries, in the order of their labels by code point.
+        /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+        pub async fn list_memory_namespaces(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListMemoryNamespacesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListMemoryNamespacesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.MemoryService/ListMemoryNamespaces",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "threadkeep.v1.MemoryService",
+                        "ListMemoryNamespaces",
+                    ),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.

@@ -10,17 +10,20 @@ from typing import NamedTuple, Protocol
 
 from ...domain.errors import BatchTooLarge, EventTooLarge, InvalidField, MemoryNotConfigured, SessionNotFound
 from ...domain.memories import Forget, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
+from ...domain.memory.namespaces import NamespaceQuery
+from ...domain.memory.writes import MemoryWrite, Written
 from ...domain.model import Caller, Role, Session, SessionRef, StoredEvent
 from ...domain.search import Texts
 from ...domain.validation import Limits
 from ...store.contract.events import EventQuery, EventStore
-from ...store.contract.memories import MemoriesStore, MemoryPage
+from ...store.contract.memories import MemoriesStore, MemoryPage, NamedMemories, NamespacePage
 from ...store.contract.sessions import SessionStore
 from ..access import own_memories, own_ref
 from ..run_in_thread import MOST_EVENTS, run_in_thread
 from ..search.search_slots import UNLIMITED, SearchSlots
 from ..search.vector_search import VectorSearch
 from .memory_search import FoundMemories, MemoryQuery, MemorySearch, fitting_memories
+from .refreshing import check_refresh, refreshed
 
 MOST_IDS = 1_000
 _EVENTS_AT_ONCE = 500
@@ -226,29 +229,67 @@ class MemoryService:
         pairs = zip(drafts, outcomes, strict=True)
         return [AddedMemory(draft.id, outcome is MemoryOutcome.EXISTS) for draft, outcome in pairs]
 
-    def check_count(self, entries: int) -> None:
+    async def upsert(
+        self, caller: Caller, scope: MemoryScope, writes: Sequence[MemoryWrite], *, replacing: bool = True
+    ) -> Sequence[Written]:
+        """Writes all entries or none. Raises InvalidField, BatchTooLarge, EventTooLarge, MemoryVersionMismatch."""
+        self._check_enabled()
+        scope = own_memories(caller, scope)
+        self._check_batch([write.draft for write in writes], "writes", ".memory")
+        written = await self._store.write_memories(caller.tenant, scope, writes, self._clock(), replacing=replacing)
+        self._added()
+        return written
+
+    def check_count(self, entries: int, field: str = "memories") -> None:
         """Raises BatchTooLarge. For callers that convert entries before they add them."""
         if entries > self._limits.max_batch_events:
-            raise BatchTooLarge("memories", entries, self._limits.max_batch_events, "entries")
+            raise BatchTooLarge(field, entries, self._limits.max_batch_events, "entries")
 
-    def _check_batch(self, drafts: Sequence[MemoryDraft]) -> None:
+    def _check_batch(self, drafts: Sequence[MemoryDraft], field: str = "memories", part: str = "") -> None:
+        """`part`: the path from an item of the field to its entry."""
         if not drafts:
-            raise InvalidField("memories", "must not be empty")
-        self.check_count(len(drafts))
+            raise InvalidField(field, "must not be empty")
+        self.check_count(len(drafts), field)
         seen: set[str] = set()
         size = 0
         for index, draft in enumerate(drafts):
+            at = f"{field}[{index}]{part}"
             bytes_ = len(draft.content) + len(draft.metadata_json.encode())
             if bytes_ > self._limits.max_event_bytes:
-                raise EventTooLarge(f"memories[{index}]", bytes_, self._limits.max_event_bytes)
+                raise EventTooLarge(at, bytes_, self._limits.max_event_bytes)
             if not draft.text.strip():
-                raise InvalidField(f"memories[{index}].content", "must have text that is not blank")
-            if draft.id in seen:
-                raise InvalidField(f"memories[{index}].id", "occurs twice in the batch")
-            seen.add(draft.id)
+                raise InvalidField(f"{at}.content", "must have text that is not blank")
+            if draft.name in seen:
+                raise InvalidField(f"{at}.id", "occurs twice in the batch")
+            seen.add(draft.name)
             size += bytes_
         if size > self._limits.max_batch_bytes:
-            raise BatchTooLarge("memories", size, self._limits.max_batch_bytes, "bytes")
+            raise BatchTooLarge(field, size, self._limits.max_batch_bytes, "bytes")
+
+    # --- reading
+
+    async def get(self, caller: Caller, scope: MemoryScope, names: Sequence[str], *, refresh: bool = False) -> NamedMemories:
+        """Returns entries by stored name. Raises InvalidField, PermissionDenied."""
+        self._check_enabled()
+        if not names:
+            raise InvalidField("names", "must not be empty")
+        if len(names) > MOST_IDS:
+            raise InvalidField("names", f"must have at most {MOST_IDS:,} entries")
+        check_refresh(caller, wanted=refresh)
+        scope, now = own_memories(caller, scope), self._clock()
+        read = await self._store.memories_by_name(caller.tenant, scope, names, now, self._limits.max_response_bytes)
+        if not refresh:
+            return read
+        later = await refreshed(self._store, caller.tenant, scope, list(read.found.values()), now)
+        return read._replace(found={memory.draft.name: memory for memory in later})
+
+    async def namespaces(
+        self, caller: Caller, scope: MemoryScope, wanted: NamespaceQuery, limit: int, cursor: str | None
+    ) -> NamespacePage:
+        self._check_enabled()
+        limit = min(limit, self._limits.max_page_size)
+        scope = own_memories(caller, scope)
+        return await self._store.memory_namespaces(caller.tenant, scope, wanted, limit, cursor, self._clock())
 
     # --- searching
 
@@ -258,26 +299,37 @@ class MemoryService:
         return await self._search.search(caller, query)
 
     async def list(
-        self, caller: Caller, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
+        self,
+        caller: Caller,
+        scope: MemoryScope,
+        wanted: MemoryFilter,
+        limit: int,
+        cursor: int | None,
+        *,
+        refresh: bool = False,
     ) -> MemoryPage:
-        """Returns a page, last added first; it ends early before it exceeds max_response_bytes."""
+        """Returns a page, last written first; it ends early before it exceeds max_response_bytes."""
         self._check_enabled()
+        check_refresh(caller, wanted=refresh)
         limit = min(limit, self._limits.max_page_size)
-        page = await self._store.list_memories(caller.tenant, own_memories(caller, scope), wanted, limit, cursor)
+        scope, now = own_memories(caller, scope), self._clock()
+        page = await self._store.list_memories(caller.tenant, scope, replace(wanted, live_at=now), limit, cursor)
         fit = fitting_memories(page.memories, self._limits.max_response_bytes)
-        if fit == len(page.memories):
+        if fit < len(page.memories):
+            page = MemoryPage(page.memories[:fit], page.memories[fit - 1].key)
+        if not refresh:
             return page
-        return MemoryPage(page.memories[:fit], page.memories[fit - 1].key)
+        return replace(page, memories=await refreshed(self._store, caller.tenant, scope, page.memories, now))
 
     # --- deleting
 
-    async def forget(self, caller: Caller, scope: MemoryScope, what: Forget) -> Receipt:
-        """Deletes permanently."""
+    async def forget(self, caller: Caller, scope: MemoryScope, what: Forget, field: str = "ids.ids") -> Receipt:
+        """Deletes permanently. `field`: that of the names, for errors."""
         self._check_enabled()
-        if what.ids is not None and not what.ids:
-            raise InvalidField("ids.ids", "must not be empty")
-        if what.ids is not None and len(what.ids) > MOST_IDS:
-            raise InvalidField("ids.ids", f"must have at most {MOST_IDS:,} entries")
+        if what.names is not None and not what.names:
+            raise InvalidField(field, "must not be empty")
+        if what.names is not None and len(what.names) > MOST_IDS:
+            raise InvalidField(field, f"must have at most {MOST_IDS:,} entries")
         now = self._clock()
         forgotten = await self._store.forget(caller.tenant, own_memories(caller, scope), what, now)
         return Receipt(*forgotten, now)

@@ -31,6 +31,7 @@ from ..search.search_pipeline import (
 )
 from ..search.search_slots import UNLIMITED, SearchSlots
 from ..search.vector_search import VectorSearch
+from .refreshing import check_refresh, refreshed
 
 _SEMANTIC_HITS = 5
 
@@ -48,6 +49,8 @@ class MemoryQuery:
     filter: MemoryFilter = ALL_MEMORIES
     recency: Recency | None = None
     reference_time: int | None = None
+    refresh: bool = False
+    """Whether entries that are returned expire later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,9 @@ class MemorySearch:
         self._clock = clock
 
     async def search(self, caller: Caller, query: MemoryQuery) -> FoundMemories:
-        """A blank query finds nothing. Raises InvalidField, EmbedderNotConfigured, EmbedderFailed, RateLimited."""
+        """A blank query finds nothing. Raises InvalidField, EmbedderNotConfigured, EmbedderFailed, RateLimited,
+        PermissionDenied."""
+        check_refresh(caller, wanted=query.refresh)
         ranks = query.recency is not None or query.reference_time is not None
         mode, text = understood(query.mode, query.text, best_mode(self._vectors), ranks=ranks)
         if query.top_k < 0:
@@ -131,13 +136,18 @@ class MemorySearch:
                     raise InvalidField(name, NOT_FOR_SUBSTRING)
         default = _SEMANTIC_HITS if mode is SearchMode.SEMANTIC else DEFAULT_HITS
         count = min(query.top_k or default, MOST_RANKED)
-        query = replace(query, scope=own_memories(caller, query.scope), text=text, mode=mode, top_k=count)
+        now = self._clock()
+        live = replace(query.filter, live_at=now)
+        query = replace(query, scope=own_memories(caller, query.scope), text=text, mode=mode, top_k=count, filter=live)
         if not text.strip():
             return FoundMemories([], mode)
         with self._slots.one(caller):
-            if mode is SearchMode.SUBSTRING:
-                return await self._substring(caller.tenant, query)
-            return await self._ranked(caller, query)
+            ranked = mode is not SearchMode.SUBSTRING
+            found = await (self._ranked(caller, query) if ranked else self._substring(caller.tenant, query))
+        if not query.refresh:
+            return found
+        later = await refreshed(self._store, caller.tenant, query.scope, [each.memory for each in found.entries], now)
+        return replace(found, entries=list(map(_with, found.entries, later)))
 
     async def _substring(self, tenant: str, query: MemoryQuery) -> FoundMemories:
         folded = fold(query.text)
@@ -160,6 +170,10 @@ class MemorySearch:
         marks = await marked_all(self._texts, [each.draft.content for each in found], ALL_FIELDS, terms)
         entries = [FoundMemory(each, scores[each.key], mark) for each, mark in zip(found, marks, strict=True)]
         return FoundMemories(entries, ranking.mode, ranking.semantic_lag, memories.unsearched)
+
+
+def _with(found: FoundMemory, memory: Memory) -> FoundMemory:
+    return replace(found, memory=memory)
 
 
 def fitting_memories(memories: Sequence[Memory], room: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 
-from ...domain.erasure import MEMORY, SESSION, Erased, Erasure, ErasureScope, digest_of, id_line
+from ...domain.erasure import SESSION, Erased, Erasure, ErasureScope, digest_of, id_line, memory_line
 from ...domain.errors import InvalidField
 from ...domain.feed import ChangeKind
 from ...domain.model import SessionRef
@@ -44,7 +44,7 @@ class InMemoryErasures(InMemoryConsumers, InMemoryMemories):
         gone: list[Remembered] = []
         if scope.memories:
             gone = [each for each in self._memories if each.tenant == tenant and _is_purged(scope, each, refs)]
-        lines += [id_line(MEMORY, *each.memory.scope, each.memory.draft.id) for each in gone]
+        lines += [memory_line(*each.memory.scope, each.memory.draft.name) for each in gone]
         for log in logs:
             self._drop(tenant, log, self._clock())
         self._unpark({log.number for log in logs})
@@ -76,7 +76,7 @@ class InMemoryErasures(InMemoryConsumers, InMemoryMemories):
         self._memories = [each for each in self._memories if each.memory.key not in keys]
         if scope.labels:
             buried = (each for each in gone if leaves_tombstone(each.memory.draft.event_id))
-            self._tombstones |= {(tenant, each.memory.scope, each.memory.draft.id) for each in buried}
+            self._tombstones |= {(tenant, each.memory.scope, each.memory.draft.name) for each in buried}
         elif scope.memories:
             self._tombstones = {
                 each for each in self._tombstones if each[0] != tenant or not _within(scope, each[1].app, each[1].user_id)

@@ -227,6 +227,12 @@ class SqlStore:
         self.memories_holding = memories.memories_holding
         self.memory_candidates = memories.memory_candidates
         self.forget = memories.forget
+        self.write_memories = memories.write_memories
+        self.memories_by_name = memories.memories_by_name
+        self.refresh_memories = memories.refresh_memories
+        self.memory_namespaces = memories.memory_namespaces
+        self.sweep_memories = memories.sweep_memories
+        self.count_expired_memories = memories.count_expired_memories
 
     def _use_maintenance(self, maintenance: SqlMaintenance) -> None:
         self.note = maintenance.note

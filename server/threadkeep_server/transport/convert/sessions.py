@@ -58,7 +58,7 @@ def ref_to(ref: SessionRef) -> session_pb2.SessionRef:
 def expiry_of(expiry: session_service_pb2.Expiry, field: str = "expiry") -> Expiry:
     kind = expiry.WhichOneof("kind")
     if kind == "ttl":
-        return Expiry(ttl=_ttl_of(f"{field}.ttl", expiry.ttl))
+        return Expiry(ttl=ttl_of(f"{field}.ttl", expiry.ttl))
     if kind == "expire_time":
         return Expiry(expire_time=time_of(f"{field}.expire_time", expiry.expire_time))
     if kind == "never_expires" and not expiry.never_expires:
@@ -66,12 +66,13 @@ def expiry_of(expiry: session_service_pb2.Expiry, field: str = "expiry") -> Expi
     return Expiry(never=kind == "never_expires")
 
 
-def _ttl_of(field: str, value: Duration) -> int:
+def ttl_of(field: str, value: Duration, otherwise: str = "use never_expires") -> int:
+    """`otherwise`: what sets no limit."""
     total = value.seconds * SECOND_NS + value.nanos
     if total <= 0:
         raise InvalidField(field, "must be positive")
     if value.seconds > _MAX_TTL_S:
-        raise InvalidField(field, "must be at most 200 years; use never_expires")
+        raise InvalidField(field, f"must be at most 200 years; {otherwise}")
     return total
 
 

@@ -111,7 +111,7 @@ class MemoryCandidateRows:
 
     async def test_deleted_entries_are_not_counted(self, store: Store) -> None:
         await remember(store, memory("red", id="a"), memory("red"))
-        await forget(store, ids=["a"])
+        await forget(store, names=["a"])
         reported = await candidates(store, "red")
         assert (reported.documents, counts(reported)) == (1, {"red": 1})
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.store.rows.durable import Opener
 from tests.support.codec import draft
-from tests.support.memories import ALICE, forget, memory, of_event, remember
+from tests.support.memories import ALICE, forget, memory, of_event, remember, upsert
 from tests.support.models.vectors import (
     DIMENSION,
     EVENTS,
@@ -56,6 +56,17 @@ class MemoryVectorRows:
         assert await embed_all(store, small, source=MEMORIES) == ["one"]
         assert texts_of(await reported(store, ALICE), texts) == texts
 
+    async def test_a_replaced_memory_loses_its_vector_and_waits_for_another(self, store: Store) -> None:
+        number = await store.vector_model("small", DIMENSION)
+        await remember(store, memory("old", id="m1"), memory("two", id="m2"))
+        waiting = await queue(store, number, source=MEMORIES)
+        await put(store, number, waiting, source=MEMORIES)
+        await upsert(store, memory("new", id="m1"))
+        assert texts_of(await reported(store, ALICE), ["old", "new", "two"]) == ["two"]
+        assert await put(store, number, waiting, source=MEMORIES) == 0
+        assert await embed_all(store, number, source=MEMORIES) == ["new"]
+        assert texts_of(await reported(store, ALICE), ["old", "new", "two"]) == ["two", "new"]
+
     async def test_memories_without_text_need_no_vector(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
         await remember(store, memory("one"), memory("two"))
@@ -99,7 +110,7 @@ class MemoryVectorRows:
         number = await store.vector_model("small", DIMENSION)
         await remember(store, memory("a", id="a"), memory("b", id="b"), of_event("c", "e1"), ingesting=True)
         waiting = await queue(store, number, source=MEMORIES)
-        assert (await forget(store, ids=["a"])).embeddings == 0
+        assert (await forget(store, names=["a"])).embeddings == 0
         assert await put(store, number, waiting, source=MEMORIES) == 2
         assert (await forget(store)).embeddings == 2
         assert len((await reported(store, ALICE)).keys) == 0

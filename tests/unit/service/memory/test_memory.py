@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,11 +10,14 @@ import pytest
 from tests.support.codec import call, draft
 from tests.support.sessions import TENANT, compact, ref
 from tests.unit.service.memory.memories import all_texts, entry, remembering
-from tests.unit.service.search.searching import ALICE, ANYONE, SCOPE, SearchServices, texts_of
+from tests.unit.service.search.searching import ALICE, ANYONE, SCOPE, Meanings, SearchServices, texts_of
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain import errors
 from threadkeep_server.domain.memories import Forget, MemoryDraft, MemoryFilter, MemoryScope
-from threadkeep_server.domain.model import Caller, Role, Session, SessionRef
+from threadkeep_server.domain.memory.writes import MemoryWrite
+from threadkeep_server.domain.model import SECOND_NS, Caller, Role, Session, SessionRef
+from threadkeep_server.domain.roles import READER
+from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.service.memory import memories as service
 from threadkeep_server.service.memory.memories import Ingested, IngestOptions
@@ -64,7 +67,7 @@ async def test_a_deleted_entry_stays_deleted_on_re_ingest() -> None:
     session = await services.session("s1", "one", "two")
     await services.memory.add_session(ANYONE, session)
     [found] = (await services.memory.list(ANYONE, SCOPE, MemoryFilter(), 1, None)).memories
-    receipt = await services.memory.forget(ANYONE, SCOPE, Forget(ids=[found.draft.id]))
+    receipt = await services.memory.forget(ANYONE, SCOPE, Forget(names=[found.draft.id]))
     assert (receipt.deleted, receipt.not_found, receipt.time) == (1, 0, services.clock.now)
     assert await services.memory.add_session(ANYONE, session) == Ingested(existing=1, deleted=1)
     assert await all_texts(services) == ["one"]
@@ -173,7 +176,7 @@ async def test_entries_are_added_all_or_none_and_again_is_a_replay() -> None:
 async def test_an_id_that_was_deleted_may_be_added_again_directly() -> None:
     services = SearchServices()
     await services.memory.add(ANYONE, SCOPE, [entry("likes tea", "a")])
-    await services.memory.forget(ANYONE, SCOPE, Forget(ids=["a"]))
+    await services.memory.forget(ANYONE, SCOPE, Forget(names=["a"]))
     assert [each.replayed for each in await services.memory.add(ANYONE, SCOPE, [entry("likes rum", "a")])] == [False]
     assert await all_texts(services) == ["likes rum"]
 
@@ -261,8 +264,8 @@ async def test_deleting_by_id_has_bounds_and_counts_missing_ids() -> None:
     await services.memory.add(ANYONE, SCOPE, [entry("tea", "a")])
     for ids in ([], ["x"] * 1001):
         with pytest.raises(errors.InvalidField, match="ids"):
-            await services.memory.forget(ANYONE, SCOPE, Forget(ids=ids))
-    receipt = await services.memory.forget(ANYONE, SCOPE, Forget(ids=["a", "b"]))
+            await services.memory.forget(ANYONE, SCOPE, Forget(names=ids))
+    receipt = await services.memory.forget(ANYONE, SCOPE, Forget(names=["a", "b"]))
     assert (receipt.deleted, receipt.not_found) == (1, 1)
 
 
@@ -315,3 +318,54 @@ async def test_a_session_recreated_during_ingestion_is_ingested_once(
         await services.memory.add_session(ANYONE, session, IngestOptions(event_ids))
     assert (await services.memory.add_session(ANYONE, session)).added == 1
     assert await all_texts(services) == ["new tea"]
+
+
+# --- written again, read by name, refreshed
+
+
+async def test_a_replaced_memory_is_found_by_its_new_text_only() -> None:
+    services = await remembering(embedder=Meanings())
+    await services.memory.add(ANYONE, SCOPE, [entry("likes salmon", "m1")])
+    await services.embed_all()
+    await services.memory.upsert(ANYONE, SCOPE, [MemoryWrite(entry("likes tofu", "m1"))])
+    await services.embed_all()
+    for text in ("salmon", "likes"):
+        found = await services.memory.search(ANYONE, MemoryQuery(SCOPE, text, min_score=0.0))
+        assert {each.memory.draft.text for each in found.entries} <= {"likes tofu"}
+
+
+async def test_an_expired_memory_is_absent_and_a_refresh_keeps_one() -> None:
+    services = await remembering()
+    ttl = 10 * SECOND_NS
+    await services.memory.add(ANYONE, SCOPE, [entry(f"note {n}", f"m{n}", ttl=ttl) for n in range(4)])
+    services.clock.now += 6 * SECOND_NS
+    expected = services.clock.now + ttl
+    read = await services.memory.get(ANYONE, SCOPE, ["m0"], refresh=True)
+    assert read.found["m0"].expire_time == expected
+    query = MemoryQuery(SCOPE, "note 1", SearchMode.SUBSTRING, refresh=True)
+    assert [each.memory.expire_time for each in (await services.memory.search(ANYONE, query)).entries] == [expected]
+    await services.memory.get(ANYONE, SCOPE, ["m2"])
+    services.clock.now += 5 * SECOND_NS
+    listed = await services.memory.list(ANYONE, SCOPE, MemoryFilter(), 10, None, refresh=True)
+    assert {each.draft.id: each.expire_time for each in listed.memories} == dict.fromkeys(
+        ("m0", "m1"), services.clock.now + ttl
+    )
+    assert not (await services.memory.get(ANYONE, SCOPE, ["m2", "m3"])).found
+    for text in ("note 3", "note"):
+        for mode in (SearchMode.SUBSTRING, SearchMode.RANKED):
+            found = await services.memory.search(ANYONE, MemoryQuery(SCOPE, text, mode, min_score=0.0))
+            assert {each.memory.draft.id for each in found.entries} <= {"m0", "m1"}
+
+
+async def test_a_reader_may_not_refresh() -> None:
+    services = await remembering("note")
+    reader = Caller(TENANT, roles=frozenset({READER}))
+    await services.memory.get(reader, SCOPE, ["x"])
+    calls: list[Callable[[], Awaitable[Any]]] = [
+        lambda: services.memory.get(reader, SCOPE, ["x"], refresh=True),
+        lambda: services.memory.list(reader, SCOPE, MemoryFilter(), 1, None, refresh=True),
+        lambda: services.memory.search(reader, MemoryQuery(SCOPE, "note", refresh=True)),
+    ]
+    for call_ in calls:
+        with pytest.raises(errors.PermissionDenied, match="role writer"):
+            await call_()

@@ -1,4 +1,4 @@
-"""`threadkeep memory`: add, ingest, search, list, delete."""
+"""`threadkeep memory`: add, ingest, search, list, delete; `memory_entries` has the others."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ... import AsyncClient, AsyncUserMemory, MemorySelection, memory_entry
+from ... import AsyncClient, AsyncUserMemory, MemorySelection, memory_entry, memory_name
 from ...messages import text_of
 from ...v1.event_pb2 import SessionEvent
 from ...v1.memory_pb2 import MemoryEntry
 from ...v1.memory_service_pb2 import AddSessionToMemoryResponse, DeleteMemoriesResponse
 from ..errors import counted
+from ..memory_options import Conditions, Prefix, conditions_of, labels_text
 from ..options import Address, Json, Token, cli_of, pairs, ref_of, usage
 from ..render.output import Listing, as_json, console, plain, print_json, room, shown_time, table
 from ..render.search_output import blocks, highlights_json, marked, remarks
@@ -56,7 +57,7 @@ def add(
     entry = memory_entry(content, id=memory_id, author=author, metadata=metadata or None)
 
     async def added(client: AsyncClient) -> Any:
-        return (await _memory(client, user, app).add(entry))[0]
+        return (await memory_of(client, user, app).add(entry))[0]
 
     result = cli.call(added)
     if cli.json:
@@ -81,7 +82,7 @@ def ingest(
     cli = cli_of(ctx, address, token, json)
 
     async def ingested(client: AsyncClient) -> list[AddSessionToMemoryResponse]:
-        memory = _memory(client, user, app)
+        memory = memory_of(client, user, app)
         return [
             await memory.add_session(ref_of(each, memory.user_id, memory.app), include_tools=tools, include_reasoning=reasoning)
             for each in sessions
@@ -106,6 +107,8 @@ def search_memory(
     app: App = None,
     session: Sessions = None,
     where: Metadata = None,
+    condition: Conditions = None,
+    namespace: Prefix = None,
     min_score: MinScore = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number.")] = 10,
     address: Address = None,
@@ -114,11 +117,11 @@ def search_memory(
 ) -> None:
     """Search memory entries, best first. With --json, one entry per line."""
     cli = cli_of(ctx, address, token, json)
-    chosen: MemorySelection = {"session_ids": session or [], "metadata": pairs(where or [], "--where")}
-    listing = Listing(_found_json if cli.json else None, partial(_table, "score"), _show_found, _nothing("found", app))
+    chosen = _selection(session, where, condition, namespace)
+    listing = Listing(_found_json if cli.json else None, partial(memory_table, "score"), _show_found, _nothing("found", app))
 
     async def found(client: AsyncClient) -> list[str]:
-        memory = _memory(client, user, app)
+        memory = memory_of(client, user, app)
         answer = await memory.search(query, mode=mode.value, top_k=limit, min_score=min_score, **chosen)
         for entry in answer.entries:
             listing.add(entry)
@@ -137,6 +140,8 @@ def list_memories(
     app: App = None,
     session: Sessions = None,
     where: Metadata = None,
+    condition: Conditions = None,
+    namespace: Prefix = None,
     limit: Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")] = 100,
     address: Address = None,
     token: Token = None,
@@ -144,12 +149,12 @@ def list_memories(
 ) -> None:
     """List memory entries, the last added first. With --json, one entry per line."""
     cli = cli_of(ctx, address, token, json)
-    chosen: MemorySelection = {"session_ids": session or [], "metadata": pairs(where or [], "--where")}
-    listing = Listing(as_json if cli.json else None, _table, _show, _nothing("is remembered", app))
+    chosen = _selection(session, where, condition, namespace)
+    listing = Listing(as_json if cli.json else None, memory_table, memory_row, _nothing("is remembered", app))
 
     async def found(client: AsyncClient) -> bool:
         size = min(limit + 1, 1000) if limit else 1000
-        async for entry in _memory(client, user, app).list(page_size=size, **chosen):
+        async for entry in memory_of(client, user, app).list(page_size=size, **chosen):
             if limit and listing.count == limit:
                 return True
             listing.add(entry)
@@ -167,6 +172,10 @@ def delete(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The entries' ids.")] = None,
     user: Owner = "",
     app: App = None,
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option("--namespace", metavar="LABEL", help="The ids' namespace; without ids, all in it and below it."),
+    ] = None,
     session: Annotated[str, typer.Option("--session", help="Everything from this session instead.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Everything of the user in the app instead.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
@@ -176,21 +185,25 @@ def delete(
 ) -> None:
     """Delete entries permanently. Deleted entries from sessions are not ingested again."""
     cli = cli_of(ctx, address, token, json)
-    if bool(ids) + bool(session) + everything != 1:
-        raise usage("give ids, or --session, or --all")
-    what = (
-        "everything" if everything else f"all of session {session}" if session else counted(len(ids or ()), "entry", "entries")
-    )
+    below = bool(namespace) and not ids
+    if bool(ids) + below + bool(session) + everything != 1:
+        raise usage("give ids, or --namespace, or --session, or --all")
+    what = counted(len(ids or ()), "entry", "entries") + labels_text(namespace)
+    if not ids:
+        what = "everything" + (f" of session {session}" if session else labels_text(namespace))
     if not yes:
         if cli.json or not sys.stdin.isatty():
             raise usage("deletion is permanent; confirm with --yes")
         typer.confirm(f"Delete {plain(what)} permanently?", abort=True, err=True)
 
     async def deleted(client: AsyncClient) -> DeleteMemoriesResponse:
-        memory = _memory(client, user, app)
+        memory = memory_of(client, user, app)
         if everything:
             return await memory.delete(all=True)
-        return await (memory.delete(session_id=session) if session else memory.delete(ids))
+        if below:
+            return await memory.delete(namespace=namespace)
+        names = [memory_name(each, namespace or ()) for each in ids or ()]
+        return await (memory.delete(session_id=session) if session else memory.delete(names))
 
     receipt = cli.call(deleted)
     if cli.json:
@@ -202,7 +215,18 @@ def delete(
     print(f"forgot {receipt.deleted:,}, with {counted(receipt.embeddings_deleted, 'embedding')}{missing}")
 
 
-def _memory(client: AsyncClient, user: str, app: str | None) -> AsyncUserMemory:
+def _selection(
+    session: list[str] | None, where: list[str] | None, condition: list[str] | None, namespace: list[str] | None
+) -> MemorySelection:
+    return {
+        "session_ids": session or [],
+        "metadata": pairs(where or [], "--where"),
+        "conditions": conditions_of(condition),
+        "namespace_prefix": namespace or [],
+    }
+
+
+def memory_of(client: AsyncClient, user: str, app: str | None) -> AsyncUserMemory:
     return client.memory(user_id=user or None, app=app)
 
 
@@ -211,7 +235,7 @@ def _nothing(what: str, app: str | None) -> str:
     return f"nothing {what}" if app else f"nothing {what} among memories without an app; --app names one"
 
 
-def _table(*first: str) -> Table:
+def memory_table(*first: str) -> Table:
     if sys.stdout.isatty():
         return blocks()
     return table(*first, "id", "author", "time", "session", "text", numbers=first)
@@ -229,7 +253,7 @@ def _row(made: Table, entry: MemoryEntry, *first: str, spans: Sequence[tuple[int
     made.add_row(Padding(marked(text, spans, console().width - 6), (0, 0, 0, 2)))
 
 
-def _show(made: Table, entry: MemoryEntry) -> None:
+def memory_row(made: Table, entry: MemoryEntry) -> None:
     _row(made, entry)
 
 

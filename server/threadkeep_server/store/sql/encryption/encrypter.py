@@ -24,7 +24,8 @@ from ..log.unit_runner import UnitRunner
 from ..memories.memory_queries import encrypted_columns
 from ..schema import versions
 from ..schema.encryption import ENCRYPTED
-from ..schema.tables import events, memories, memory_vectors, sessions
+from ..schema.memories import memories, memory_vectors
+from ..schema.tables import events, sessions
 from ..search.indexer import remove_derived
 from ..search.term_index import TermIndex, TermRow
 from ..search.text_index import TextIndex
@@ -43,13 +44,14 @@ _e, _m = events.c, memories.c
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far it is: the ids of the last event and memory that are done, and of the last ones to do. `tenants`: whose, empty
-    for all."""
+    for all. `metadata`: the metadata of memories is encrypted as well; older servers kept it plain."""
 
     tenants: Sequence[str]
     events: int = 0
     last_event: int = 0
     memories: int = 0
     last_memory: int = 0
+    metadata: bool = False
 
     def is_done(self) -> bool:
         return self.events >= self.last_event and self.memories >= self.last_memory
@@ -104,11 +106,14 @@ class Encrypter:
 
     def _begin(self, connection: Connection) -> Progress:
         known = progress_of(connection)
-        if known is not None and list(known.tenants) == self._tenants:
+        mine = known is not None and list(known.tenants) == self._tenants
+        if known is not None and mine and known.metadata:
             return known
         ends = (sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0)).scalar_subquery() for table in (events, memories))
         last_event, last_memory = connection.execute(sa.select(*ends)).one()
-        progress = Progress(self._tenants, last_event=last_event, last_memory=last_memory)
+        progress = Progress(self._tenants, last_event=last_event, last_memory=last_memory, metadata=True)
+        if known is not None and mine:
+            progress = replace(progress, events=known.events, last_event=known.last_event)
         versions.put(connection, NOTE, _stored(progress))
         return progress
 
@@ -165,6 +170,10 @@ class Encrypter:
     def _write_memories(self, connection: Connection, keys: Sequence[int]) -> None:
         # Locked, so that no more data is derived from them.
         rows = connection.execute(sa.select(memories).where(_m.id.in_(keys)).order_by(_m.id).with_for_update()).all()
+        half = [row for row in rows if is_encrypted(row.content) and row.metadata_json and not is_encrypted(row.metadata_json)]
+        for row in half:
+            values = {"metadata_json": self._codec.encrypt(row.tenant, row.metadata_json)}
+            connection.execute(memories.update().where(_m.id == row.id).values(values))
         rows = [row for row in rows if not is_encrypted(row.content)]
         indexed = [
             TermRow(row.id, memory_marker(row.tenant, MemoryScope(row.app, row.user_id)), row.words)
@@ -174,7 +183,7 @@ class Encrypter:
         if self._memory_index is not None and indexed:
             self._memory_index.remove(connection, indexed)
         for row in rows:
-            values = encrypted_columns(self._codec, row.tenant, row.content, row.text)
+            values = encrypted_columns(self._codec, row.tenant, row.content, row.text, row.metadata_json)
             connection.execute(memories.update().where(_m.id == row.id).values(values))
         connection.execute(memory_vectors.delete().where(memory_vectors.c.id.in_([row.id for row in rows])))
 

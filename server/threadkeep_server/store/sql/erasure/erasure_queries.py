@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
-from ....domain.erasure import MEMORY, SESSION, Erasure, ErasureScope, digest_of, id_line
+from ....domain.erasure import SESSION, Erasure, ErasureScope, digest_of, id_line, memory_line
 from ....domain.errors import InvalidField
 from ....domain.memories import Forget, MemoryScope
 from ...contract.erasure import RECEIPTS_KEPT_NS, REQUEST_ID_USED, erased_policies
@@ -21,18 +21,8 @@ from ..engine.statements import ROWS_AT_ONCE
 from ..log.session_deletions import SessionDeletions
 from ..memories import memory_queries
 from ..schema.erasures import COUNTS, erased_ids, erasures
-from ..schema.tables import (
-    CREATED,
-    REMOVED,
-    UPDATED,
-    consumers,
-    memories,
-    memory_tombstones,
-    parked_changes,
-    policies,
-    session_labels,
-    sessions,
-)
+from ..schema.memories import memories, memory_tombstones
+from ..schema.tables import CREATED, REMOVED, UPDATED, consumers, parked_changes, policies, session_labels, sessions
 from ..search.term_index import TermIndex
 
 _SESSIONS_AT_ONCE = 20
@@ -156,9 +146,9 @@ def erase_memories(
         return False
     bury = what.session_id is not None
     gone = memory_queries.forget_some(connection, index, erasure.tenant, scope, what, newest, now, bury=bury)
-    lines = [id_line(MEMORY, *scope, name) for name in gone.ids]
-    _record(connection, erasure.id, lines, memories=len(gone.ids), embeddings=gone.embeddings)
-    return bool(gone.ids)
+    lines = [memory_line(*scope, name) for name in gone.names]
+    _record(connection, erasure.id, lines, memories=len(gone.names), embeddings=gone.embeddings)
+    return bool(gone.names)
 
 
 def erase_tombstones(connection: Connection, tenant: str, scope: ErasureScope) -> bool:

@@ -9,10 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
-from ....domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope, top_values
+from ....domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope
+from ....domain.memory.namespaces import path_of, range_end, split_name
 from ..encryption.codec import StoredCodec
 from ..encryption.vault import is_encrypted
-from ..schema.tables import memories
+from ..schema.memories import memories
 
 T = TypeVar("T")
 
@@ -30,8 +31,9 @@ DRAFT_COLUMNS = (
     _m.session_id,
     _m.event_id,
     _m.metadata_json,
+    _m.ttl,
 )
-_MEMORY_COLUMNS = (_m.id, _m.app, _m.user_id, _m.record_time, *DRAFT_COLUMNS)
+MEMORY_COLUMNS = (_m.id, _m.app, _m.user_id, _m.record_time, _m.update_time, _m.expire_time, *DRAFT_COLUMNS)
 
 
 def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -56,26 +58,52 @@ def column_conditions(wanted: MemoryFilter) -> list[ColumnElement[bool]]:
         found.append(_m.time >= wanted.from_time)
     if wanted.to_time is not None:
         found.append(_m.time <= wanted.to_time)
+    if wanted.namespace:
+        path = path_of(wanted.namespace)
+        found.append(sa.and_(_m.namespace >= path, _m.namespace < range_end(path)))
+    if wanted.live_at is not None:
+        found.append(is_live(wanted.live_at))
     return found
 
 
-def metadata_holds(row: Row[Any], wanted: MemoryFilter) -> bool:
+def is_live(now: int) -> ColumnElement[bool]:
+    """The entry has not expired."""
+    return sa.or_(_m.expire_time.is_(None), _m.expire_time > now)
+
+
+def metadata_holds(codec: StoredCodec, row: Row[Any], wanted: MemoryFilter) -> bool:
     """Returns whether the metadata matches the filter; `row` has metadata_json."""
-    return not wanted.metadata or wanted.metadata.items() <= top_values(row.metadata_json.decode()).items()
+    return not wanted.reads_metadata or wanted.admits_metadata(_metadata_of(codec, row))
+
+
+def _metadata_of(codec: StoredCodec, row: Row[Any]) -> str:
+    # Entries that were encrypted by older servers have plain metadata; JSON does not begin like encrypted bytes.
+    raw = row.metadata_json
+    return (codec.decrypt(raw) if is_encrypted(raw) else raw).decode()
 
 
 def draft_of(codec: StoredCodec, row: Row[Any]) -> MemoryDraft:
     encrypted = is_encrypted(row.content)  # not the text, which may begin with any character
+    namespace, memory_id = split_name(row.memory_id)
     return MemoryDraft(
-        id=row.memory_id,
+        id=memory_id,
         content=codec.decrypt(row.content),
         text=(codec.decrypt(row.text) if encrypted else row.text).decode(),
         author=row.author,
         event_time=row.event_time,
         session_id=row.session_id,
         event_id=row.event_id,
-        metadata_json=row.metadata_json.decode(),
+        metadata_json=_metadata_of(codec, row),
+        namespace=namespace,
+        ttl=row.ttl,
     )
+
+
+def memory_of(codec: StoredCodec, row: Row[Any]) -> Memory:
+    """Returns the entry of a row with MEMORY_COLUMNS."""
+    updated = row.record_time if row.update_time is None else row.update_time
+    scope = MemoryScope(row.app, row.user_id)
+    return Memory(row.id, scope, draft_of(codec, row), row.record_time, updated, row.expire_time)
 
 
 def memories_of_keys(
@@ -83,13 +111,14 @@ def memories_of_keys(
 ) -> Iterator[Memory]:
     """Returns the memories that are in the scope and match the filter, in the order of the keys."""
     for some in batches(list(keys)):
-        found = {row.id: row for row in rows_of_keys(connection, tenant, scope, some, wanted, _MEMORY_COLUMNS)}
+        found = {row.id: row for row in rows_of_keys(connection, codec, tenant, scope, some, wanted, MEMORY_COLUMNS)}
         for row in (found[key] for key in some if key in found):
-            yield Memory(row.id, MemoryScope(row.app, row.user_id), draft_of(codec, row), row.record_time)
+            yield memory_of(codec, row)
 
 
 def rows_of_keys(
     connection: Connection,
+    codec: StoredCodec,
     tenant: str,
     scope: MemoryScope,
     keys: Sequence[int],
@@ -98,4 +127,4 @@ def rows_of_keys(
 ) -> list[Row[Any]]:
     """Returns rows of at most AT_ONCE keys; `columns` include metadata_json."""
     query = sa.select(*columns).where(_m.id.in_(keys), within(tenant, scope), *column_conditions(wanted))
-    return [row for row in connection.execute(query) if metadata_holds(row, wanted)]
+    return [row for row in connection.execute(query) if metadata_holds(codec, row, wanted)]

@@ -22,7 +22,7 @@ from ..log.markers import memory_marker
 from ..log.scan import Scanner
 from ..scan_budget import ScanBudget, affordable
 from ..schema.encryption import ENCRYPTED
-from ..schema.tables import memories
+from ..schema.memories import memories
 from ..search.candidate_selection import Choice, Unindexed
 from ..search.derivation import terms_text
 from ..search.term_index import TermIndex, TermRow
@@ -50,7 +50,11 @@ def candidates(
     behind, unsearched = _behind(scanner, index, tenant, scope, budget)
 
     def read(keys: Sequence[int]) -> Mapping[int, Candidate]:
-        rows = [row for some in batches(keys) for row in rows_of_keys(connection, tenant, scope, some, wanted, _COLUMNS)]
+        rows = [
+            row
+            for some in batches(keys)
+            for row in rows_of_keys(connection, scanner.codec, tenant, scope, some, wanted, _COLUMNS)
+        ]
         return {row.id: _candidate(row, behind.get(row.id, row.words), query.fields) for row in rows}
 
     choice = Choice(query, memory_marker(tenant, scope), documents, outdated=behind.keys())

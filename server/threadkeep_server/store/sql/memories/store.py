@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy import Connection
 
 from ....domain.memories import ALL_MEMORIES, Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
+from ....domain.memory.namespaces import NamespaceQuery
+from ....domain.memory.writes import MemoryWrite, WriteOutcome, Written
 from ....domain.search import Candidates, WordQuery
-from ...contract.memories import MemoryPage
+from ...contract.memories import MemoryPage, NamedMemories, NamespacePage
 from ..engine.base import Engine
 from ..log.unit_runner import UnitRunner, translate_errors
 from ..scan_budget import ScanBudget, ScanLimits
 from ..schema import versions
 from ..search.derivation import terms_text
 from ..search.term_index import TermIndex
-from . import memory_queries, search
+from . import memory_queries, search, write_queries
+from .namespace_queries import namespaces_page
 from .rows import memories_of_keys
 
 _log = logging.getLogger(__name__)
@@ -48,27 +51,42 @@ class SqlMemories:
         # Read first: most entries of a repeated ingestion exist, and analysis costs more than a query.
         expected = await self._units.of(tenant).read(
             lambda connection: memory_queries.outcomes(
-                connection, self._units.codec, tenant, scope, drafts, ingesting=ingesting
+                connection, self._units.codec, tenant, scope, drafts, now, ingesting=ingesting
             ),
             snapshot=True,
         )
         if MemoryOutcome.ADDED not in expected:
             return expected
-        await translate_errors(self._units.engine, self._units.codec.ready(tenant))
-        # Not in the transaction: on SQLite it would block all writers.
         fresh = [draft for draft, outcome in zip(drafts, expected, strict=True) if outcome is MemoryOutcome.ADDED]
-        made = await asyncio.to_thread(lambda: {draft.id: self._words_of(draft, now) for draft in fresh})
-
-        def of(draft: MemoryDraft) -> str:
-            # An entry that existed a moment ago may have been deleted.
-            return made[draft.id] if draft.id in made else self._words_of(draft, now)
-
-        words = memory_queries.Words(self._index, self._units.codec.words_version, of)
+        words = await self._words(tenant, fresh, now)
         return await self._units.of(tenant).write(
             lambda connection: memory_queries.add(
                 connection, self._units.engine, self._units.codec, words, tenant, scope, drafts, now, ingesting=ingesting
             )
         )
+
+    async def write_memories(
+        self, tenant: str, scope: MemoryScope, writes: Sequence[MemoryWrite], now: int, *, replacing: bool
+    ) -> Sequence[Written]:
+        words = await self._words(tenant, [write.draft for write in writes], now)
+        written = await self._units.of(tenant).write(
+            lambda connection: write_queries.write(
+                connection, self._units.engine, self._units.codec, words, tenant, scope, writes, now, replacing=replacing
+            )
+        )
+        self._hint(any(each.outcome is WriteOutcome.REPLACED for each in written))
+        return written
+
+    async def _words(self, tenant: str, drafts: Sequence[MemoryDraft], now: int) -> memory_queries.Words:
+        await translate_errors(self._units.engine, self._units.codec.ready(tenant))
+        # Not in the transaction: on SQLite it would block all writers.
+        made = await asyncio.to_thread(lambda: {draft.name: self._words_of(draft, now) for draft in drafts})
+
+        def of(draft: MemoryDraft) -> str:
+            # An entry that existed a moment ago may have been deleted.
+            return made[draft.name] if draft.name in made else self._words_of(draft, now)
+
+        return memory_queries.Words(self._index, self._units.codec.words_version, of)
 
     def _words_of(self, draft: MemoryDraft, now: int) -> str:
         time = now if draft.event_time is None else draft.event_time
@@ -122,12 +140,52 @@ class SqlMemories:
             return memory_queries.forget_some(connection, self._index, tenant, scope, what, newest, now)
 
         deleted = embeddings = 0
-        while (gone := await units.write(some)).ids:
-            deleted, embeddings = deleted + len(gone.ids), embeddings + gone.embeddings
+        while (gone := await units.write(some)).names:
+            deleted, embeddings = deleted + len(gone.names), embeddings + gone.embeddings
+        self._hint(deleted > 0)
+        missing = 0 if what.names is None else len(set(what.names)) - deleted
+        return Forgotten(deleted, embeddings, missing)
+
+    def _hint(self, deleted: bool) -> None:
         for hint in self._after_deletions if deleted else ():
             hint()
-        missing = 0 if what.ids is None else len(set(what.ids)) - deleted
-        return Forgotten(deleted, embeddings, missing)
+
+    # --- by name, namespaces, expiry
+
+    async def memories_by_name(
+        self, tenant: str, scope: MemoryScope, names: Sequence[str], now: int, max_bytes: int
+    ) -> NamedMemories:
+        return await self._units.of(tenant).read(
+            lambda connection: write_queries.named(connection, self._units.codec, tenant, scope, names, now, max_bytes),
+            snapshot=True,
+        )
+
+    async def refresh_memories(self, tenant: str, scope: MemoryScope, keys: Sequence[int], now: int) -> Mapping[int, int]:
+        return await self._units.of(tenant).write(
+            lambda connection: write_queries.refresh(connection, tenant, scope, keys, now)
+        )
+
+    async def memory_namespaces(
+        self, tenant: str, scope: MemoryScope, wanted: NamespaceQuery, limit: int, cursor: str | None, now: int
+    ) -> NamespacePage:
+        return await self._units.of(tenant).read(
+            lambda connection: namespaces_page(connection, tenant, scope, wanted, limit, cursor, now), snapshot=True
+        )
+
+    async def sweep_memories(self, now: int) -> int:
+        owner = await self._units.read(lambda connection: write_queries.expired_scope(connection, now))
+        if owner is None:
+            return 0
+        tenant, scope = owner
+        engine, index = self._units.engine, self._index
+        deleted = await self._units.of(tenant).write(
+            lambda connection: write_queries.sweep(connection, engine, index, tenant, scope, now)
+        )
+        self._hint(deleted > 0)
+        return max(1, deleted)  # a refresh, or another server, may have been faster
+
+    async def count_expired_memories(self, now: int, most: int) -> int:
+        return await self._units.read(lambda connection: write_queries.count_expired(connection, now, most))
 
     async def keep_index(self) -> None:
         """Analyzes entries that the index does not have in this version, until canceled. Several servers may do it at the same

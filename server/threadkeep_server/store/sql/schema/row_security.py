@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Table
 from .encryption import tenant_keys
 from .erasures import erased_ids, erasures
 from .history import window_changes
+from .memories import memories, memory_prefixes, memory_tombstones
 from .removals import erased_events, log_erasures, operations, superseded_events
 from .tables import (
     changes,
@@ -23,8 +24,6 @@ from .tables import (
     consumer_partitions,
     consumers,
     events,
-    memories,
-    memory_tombstones,
     parked_changes,
     policies,
     session_labels,
@@ -58,7 +57,8 @@ def _of(table: Table, column: str) -> str:
 
 def conditions() -> dict[Table, str]:
     """Returns the condition of the rows that a transaction may see and write, by table."""
-    own = dict.fromkeys((sessions, consumers, policies, memories, memory_tombstones, erasures, tenant_keys), _OWN)
+    of_memories = (memories, memory_prefixes, memory_tombstones)
+    own = dict.fromkeys((sessions, consumers, policies, *of_memories, erasures, tenant_keys), _OWN)
     logs = (session_labels, events, compactions, window_changes)
     parts = (*logs, operations, superseded_events, erased_events, log_erasures)
     of_session = {table: _of(sessions, f"{table.name}.session") for table in parts}

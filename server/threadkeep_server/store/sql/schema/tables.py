@@ -30,9 +30,9 @@ from ....domain.model import POSITION_STEP
 from .minutes import minute_of
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 13
-# 13: older code does not know the changes of removals.
-OLDEST_CODE_THAT_CAN_RUN = 13
+SCHEMA_VERSION = 14
+# 14: older code returns memories that have expired, and knows no namespaces.
+OLDEST_CODE_THAT_CAN_RUN = 14
 
 # The names of the fields of Counters and Usage, in columns.
 COUNTED = ("events", "turns", "bytes", "tokens")
@@ -287,75 +287,6 @@ leases = Table(
     Column("session", _Id, primary_key=True, autoincrement=False),
     Column("owner", Text, nullable=False),
     Column("until", BigInteger, nullable=False),
-)
-
-# --- long-term memory
-
-# `text` is verbatim UTF-8, `folded` is searched for substrings. `words` has the form of domain.search.Candidate.words;
-# `analyzer` is the version of the terms that the index has of the row, 0 if it has none (see memories.search). `vector_model`
-# is the number of the model that embedded it, 0 while it waits.
-memories = Table(
-    "memories",
-    metadata,
-    Column("id", _Id, primary_key=True, autoincrement=True),
-    Column("tenant", Text, nullable=False),
-    Column("app", Text, nullable=False),
-    Column("user_id", Text, nullable=False),
-    Column("memory_id", Text, nullable=False),
-    Column("content", LargeBinary, nullable=False),
-    Column("text", LargeBinary, nullable=False),
-    Column("folded", Text, nullable=False),
-    Column("author", Text, nullable=False),
-    Column("event_time", BigInteger),
-    Column("time", BigInteger, nullable=False),
-    Column("record_time", BigInteger, nullable=False),
-    Column("session_id", Text, nullable=False),
-    Column("event_id", Text, nullable=False),
-    Column("metadata_json", LargeBinary, nullable=False),
-    Column("words", Text, nullable=False),
-    Column("analyzer", Integer, nullable=False),
-    Column("vector_model", Integer, nullable=False, server_default=text("0")),
-    UniqueConstraint("tenant", "app", "user_id", "memory_id", name="memories_memory_id"),
-    Index("memories_scope", "tenant", "app", "user_id", "id"),
-    Index("memories_session", "tenant", "app", "user_id", "session_id"),
-    Index("memories_analyzer", "analyzer", "id"),
-    Index("memories_vector_model", "vector_model", "id"),
-    sqlite_autoincrement=True,
-)
-
-# Ids of deleted entries that came from events, so that they are not ingested again.
-memory_tombstones = Table(
-    "memory_tombstones",
-    metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("app", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
-    Column("memory_id", Text, primary_key=True),
-    Column("time", BigInteger, nullable=False),
-)
-
-# Embeddings by memories.id: float32, little-endian. `scope` represents (tenant, app, user).
-memory_vectors = Table(
-    "memory_vectors",
-    metadata,
-    Column("id", _Id, primary_key=True, autoincrement=False),
-    Column("scope", Text, nullable=False),
-    Column("session", BigInteger, nullable=False, server_default=text("0")),
-    Column("model", Integer, nullable=False),
-    Column("vector", LargeBinary, nullable=False),
-    Index("memory_vectors_scope", "scope", "model", "id"),
-)
-
-# Embedding models by name; the one with the highest `called` is the current one. Numbers start at 1.
-vector_models = Table(
-    "vector_models",
-    metadata,
-    Column("number", _Id, primary_key=True, autoincrement=True),
-    Column("name", Text, nullable=False),
-    Column("dimension", Integer, nullable=False),
-    Column("called", BigInteger, nullable=False),
-    UniqueConstraint("name", name="vector_models_name"),
-    sqlite_autoincrement=True,
 )
 
 # --- derived tables: created and rebuilt by text_index, never migrated. On SQLite they are in a file of their own, so that

@@ -13,7 +13,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.types import UserDefinedType
 
 from ...contract.vectors import Floats, Source
-from ..schema.tables import memory_vectors
+from ..schema.memories import memory_vectors
 from .tables import event_vectors
 
 copies = MetaData()

@@ -18,7 +18,8 @@ from ...contract.vectors import Source, Unembedded
 from ..encryption.codec import StoredCodec
 from ..encryption.vault import is_encrypted
 from ..log.slices.removals import has_event
-from ..schema.tables import event_text, events, memories, sessions, vector_models
+from ..schema.memories import memories, vector_models
+from ..schema.tables import event_text, events, sessions
 from .tables import event_vectors, vector_progress
 
 # Largest number of ids per look, so that finding nothing among many costs little at a time.

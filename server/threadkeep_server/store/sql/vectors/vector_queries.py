@@ -17,7 +17,8 @@ from ...contract.vectors import Embedded, Floats, check_dimension, check_vectors
 from ..log.markers import memory_marker
 from ..log.rows import require
 from ..schema.encryption import NO_MODEL
-from ..schema.tables import event_text, events, memories, memory_vectors, sessions, vector_models
+from ..schema.memories import memories, memory_vectors, vector_models
+from ..schema.tables import event_text, events, sessions
 from .queue import present_model
 from .tables import event_vectors
 

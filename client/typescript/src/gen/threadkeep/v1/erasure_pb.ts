@@ -84,8 +84,9 @@ export type ErasureReceipt = Message<"threadkeep.v1.ErasureReceipt"> & {
 
   /**
    * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-   * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-   * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+   * separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+   * one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+   * bytes. Empty if more is left.
    *
    * @generated from field: string ids_digest = 9;
    */

@@ -93,7 +93,8 @@ export enum ErrorReason {
   EVENT_ID_CONFLICT = 8,
 
   /**
-   * The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    *
    * @generated from enum value: ERROR_REASON_VERSION_MISMATCH = 9;

@@ -4,10 +4,10 @@
 
 // Long-term memory of a user, across sessions.
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { ChatMessage } from "./message_pb.js";
 import { file_threadkeep_v1_message } from "./message_pb.js";
 import type { Highlight } from "./search_pb.js";
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/memory.proto.
  */
 export const file_threadkeep_v1_memory: GenFile = /*@__PURE__*/
-  fileDesc("Chp0aHJlYWRrZWVwL3YxL21lbW9yeS5wcm90bxINdGhyZWFka2VlcC52MSIrCgtNZW1vcnlTY29wZRILCgNhcHAYASABKAkSDwoHdXNlcl9pZBgCIAEoCSLcAgoLTWVtb3J5RW50cnkSCgoCaWQYASABKAkSKwoHY29udGVudBgCIAEoCzIaLnRocmVhZGtlZXAudjEuQ2hhdE1lc3NhZ2USDgoGYXV0aG9yGAMgASgJEi4KCmV2ZW50X3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYBSABKAkSEAoIZXZlbnRfaWQYBiABKAkSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRIpCgVzY29wZRgIIAEoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5U2NvcGUSLwoLcmVjb3JkX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXNjb3JlGAogASgBEiwKCmhpZ2hsaWdodHMYCyADKAsyGC50aHJlYWRrZWVwLnYxLkhpZ2hsaWdodCL+AQoMTWVtb3J5RmlsdGVyEhMKC3Nlc3Npb25faWRzGAEgAygJEg8KB2F1dGhvcnMYAiADKAkSLQoJZnJvbV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7CghtZXRhZGF0YRgFIAMoCzIpLnRocmVhZGtlZXAudjEuTWVtb3J5RmlsdGVyLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_message, file_threadkeep_v1_search]);
+  fileDesc("Chp0aHJlYWRrZWVwL3YxL21lbW9yeS5wcm90bxINdGhyZWFka2VlcC52MSIrCgtNZW1vcnlTY29wZRILCgNhcHAYASABKAkSDwoHdXNlcl9pZBgCIAEoCSKHBAoLTWVtb3J5RW50cnkSCgoCaWQYASABKAkSKwoHY29udGVudBgCIAEoCzIaLnRocmVhZGtlZXAudjEuQ2hhdE1lc3NhZ2USDgoGYXV0aG9yGAMgASgJEi4KCmV2ZW50X3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYBSABKAkSEAoIZXZlbnRfaWQYBiABKAkSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRIpCgVzY29wZRgIIAEoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5U2NvcGUSLwoLcmVjb3JkX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXNjb3JlGAogASgBEiwKCmhpZ2hsaWdodHMYCyADKAsyGC50aHJlYWRrZWVwLnYxLkhpZ2hsaWdodBIRCgluYW1lc3BhY2UYDCADKAkSLwoLdXBkYXRlX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKA3R0bBgOIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgtleHBpcmVfdGltZRgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEZXRhZxgQIAEoCSIrCgpNZW1vcnlOYW1lEhEKCW5hbWVzcGFjZRgBIAMoCRIKCgJpZBgCIAEoCSIhCg9NZW1vcnlOYW1lc3BhY2USDgoGbGFiZWxzGAEgAygJImcKEU1ldGFkYXRhQ29uZGl0aW9uEgsKA2tleRgBIAEoCRIxCghvcGVyYXRvchgCIAEoDjIfLnRocmVhZGtlZXAudjEuTWV0YWRhdGFPcGVyYXRvchISCgp2YWx1ZV9qc29uGAMgASgJIs4CCgxNZW1vcnlGaWx0ZXISEwoLc2Vzc2lvbl9pZHMYASADKAkSDwoHYXV0aG9ycxgCIAMoCRItCglmcm9tX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3RvX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjsKCG1ldGFkYXRhGAUgAygLMikudGhyZWFka2VlcC52MS5NZW1vcnlGaWx0ZXIuTWV0YWRhdGFFbnRyeRIYChBuYW1lc3BhY2VfcHJlZml4GAYgAygJEjQKCmNvbmRpdGlvbnMYByADKAsyIC50aHJlYWRrZWVwLnYxLk1ldGFkYXRhQ29uZGl0aW9uGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASqVAgoQTWV0YWRhdGFPcGVyYXRvchIhCh1NRVRBREFUQV9PUEVSQVRPUl9VTlNQRUNJRklFRBAAEhsKF01FVEFEQVRBX09QRVJBVE9SX0VRVUFMEAESHwobTUVUQURBVEFfT1BFUkFUT1JfTk9UX0VRVUFMEAISHQoZTUVUQURBVEFfT1BFUkFUT1JfR1JFQVRFUhADEiYKIk1FVEFEQVRBX09QRVJBVE9SX0dSRUFURVJfT1JfRVFVQUwQBBIaChZNRVRBREFUQV9PUEVSQVRPUl9MRVNTEAUSIwofTUVUQURBVEFfT1BFUkFUT1JfTEVTU19PUl9FUVVBTBAGEhgKFE1FVEFEQVRBX09QRVJBVE9SX0lOEAdCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_threadkeep_v1_message, file_threadkeep_v1_search]);
 
 /**
  * The owner of memories: one user in one app. No call reaches beyond the scope, and an absent field never widens it.
@@ -55,8 +55,8 @@ export const MemoryScopeSchema: GenMessage<MemoryScope> = /*@__PURE__*/
  */
 export type MemoryEntry = Message<"threadkeep.v1.MemoryEntry"> & {
   /**
-   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-   * bytes.
+   * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+   * At most 255 bytes.
    *
    * @generated from field: string id = 1;
    */
@@ -114,7 +114,7 @@ export type MemoryEntry = Message<"threadkeep.v1.MemoryEntry"> & {
   scope?: MemoryScope | undefined;
 
   /**
-   * OUTPUT_ONLY. Time at which the entry was added.
+   * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
    *
    * @generated from field: google.protobuf.Timestamp record_time = 9;
    */
@@ -133,6 +133,43 @@ export type MemoryEntry = Message<"threadkeep.v1.MemoryEntry"> & {
    * @generated from field: repeated threadkeep.v1.Highlight highlights = 11;
    */
   highlights: Highlight[];
+
+  /**
+   * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+   * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+   *
+   * @generated from field: repeated string namespace = 12;
+   */
+  namespace: string[];
+
+  /**
+   * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 13;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+   *
+   * @generated from field: google.protobuf.Duration ttl = 14;
+   */
+  ttl?: Duration | undefined;
+
+  /**
+   * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+   * Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 15;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+   *
+   * @generated from field: string etag = 16;
+   */
+  etag: string;
 };
 
 /**
@@ -141,6 +178,90 @@ export type MemoryEntry = Message<"threadkeep.v1.MemoryEntry"> & {
  */
 export const MemoryEntrySchema: GenMessage<MemoryEntry> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_memory, 1);
+
+/**
+ * The name of an entry within its scope.
+ *
+ * @generated from message threadkeep.v1.MemoryName
+ */
+export type MemoryName = Message<"threadkeep.v1.MemoryName"> & {
+  /**
+   * Namespace of the entry. Empty is the root.
+   *
+   * @generated from field: repeated string namespace = 1;
+   */
+  namespace: string[];
+
+  /**
+   * REQUIRED. Id of the entry.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.MemoryName.
+ * Use `create(MemoryNameSchema)` to create a new message.
+ */
+export const MemoryNameSchema: GenMessage<MemoryName> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory, 2);
+
+/**
+ * A namespace of entries.
+ *
+ * @generated from message threadkeep.v1.MemoryNamespace
+ */
+export type MemoryNamespace = Message<"threadkeep.v1.MemoryNamespace"> & {
+  /**
+   * Labels, outermost first. Empty is the root.
+   *
+   * @generated from field: repeated string labels = 1;
+   */
+  labels: string[];
+};
+
+/**
+ * Describes the message threadkeep.v1.MemoryNamespace.
+ * Use `create(MemoryNamespaceSchema)` to create a new message.
+ */
+export const MemoryNamespaceSchema: GenMessage<MemoryNamespace> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory, 3);
+
+/**
+ * A comparison of one top-level value of metadata_json.
+ *
+ * @generated from message threadkeep.v1.MetadataCondition
+ */
+export type MetadataCondition = Message<"threadkeep.v1.MetadataCondition"> & {
+  /**
+   * REQUIRED. Key of the value. At most 255 bytes.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * How the value is compared. Default: EQUAL.
+   *
+   * @generated from field: threadkeep.v1.MetadataOperator operator = 2;
+   */
+  operator: MetadataOperator;
+
+  /**
+   * REQUIRED. JSON value to compare with, such as 30, "red" or ["red", "blue"]. At most 4,096 characters.
+   *
+   * @generated from field: string value_json = 3;
+   */
+  valueJson: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.MetadataCondition.
+ * Use `create(MetadataConditionSchema)` to create a new message.
+ */
+export const MetadataConditionSchema: GenMessage<MetadataCondition> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory, 4);
 
 /**
  * Selects memory entries. Fields are combined with AND, values inside a repeated field with OR.
@@ -183,6 +304,20 @@ export type MemoryFilter = Message<"threadkeep.v1.MemoryFilter"> & {
    * @generated from field: map<string, string> metadata = 5;
    */
   metadata: { [key: string]: string };
+
+  /**
+   * Entries in this namespace and in those below it. Empty means all namespaces.
+   *
+   * @generated from field: repeated string namespace_prefix = 6;
+   */
+  namespacePrefix: string[];
+
+  /**
+   * Comparisons of metadata. All must match. At most 16.
+   *
+   * @generated from field: repeated threadkeep.v1.MetadataCondition conditions = 7;
+   */
+  conditions: MetadataCondition[];
 };
 
 /**
@@ -190,5 +325,75 @@ export type MemoryFilter = Message<"threadkeep.v1.MemoryFilter"> & {
  * Use `create(MemoryFilterSchema)` to create a new message.
  */
 export const MemoryFilterSchema: GenMessage<MemoryFilter> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_memory, 2);
+  messageDesc(file_threadkeep_v1_memory, 5);
+
+/**
+ * How a metadata condition compares. Numbers are compared as numbers (1 equals 1.0), strings by code point. Values of
+ * different types are never equal, and neither is greater or less.
+ *
+ * @generated from enum threadkeep.v1.MetadataOperator
+ */
+export enum MetadataOperator {
+  /**
+   * Same as METADATA_OPERATOR_EQUAL.
+   *
+   * @generated from enum value: METADATA_OPERATOR_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Equal to any JSON value; objects regardless of the order of their keys. Null does not match a missing key.
+   *
+   * @generated from enum value: METADATA_OPERATOR_EQUAL = 1;
+   */
+  EQUAL = 1,
+
+  /**
+   * Not equal. The only operator that a missing key matches.
+   *
+   * @generated from enum value: METADATA_OPERATOR_NOT_EQUAL = 2;
+   */
+  NOT_EQUAL = 2,
+
+  /**
+   * Greater than a number or a string.
+   *
+   * @generated from enum value: METADATA_OPERATOR_GREATER = 3;
+   */
+  GREATER = 3,
+
+  /**
+   * Greater than a number or a string, or equal.
+   *
+   * @generated from enum value: METADATA_OPERATOR_GREATER_OR_EQUAL = 4;
+   */
+  GREATER_OR_EQUAL = 4,
+
+  /**
+   * Less than a number or a string.
+   *
+   * @generated from enum value: METADATA_OPERATOR_LESS = 5;
+   */
+  LESS = 5,
+
+  /**
+   * Less than a number or a string, or equal.
+   *
+   * @generated from enum value: METADATA_OPERATOR_LESS_OR_EQUAL = 6;
+   */
+  LESS_OR_EQUAL = 6,
+
+  /**
+   * Equal to one of an array of JSON values, 1 to 100.
+   *
+   * @generated from enum value: METADATA_OPERATOR_IN = 7;
+   */
+  IN = 7,
+}
+
+/**
+ * Describes the enum threadkeep.v1.MetadataOperator.
+ */
+export const MetadataOperatorSchema: GenEnum<MetadataOperator> = /*@__PURE__*/
+  enumDesc(file_threadkeep_v1_memory, 0);
 

@@ -4,12 +4,12 @@
 
 // The service for long-term memory.
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_threadkeep_v1_access } from "./access_pb.js";
-import type { MemoryEntry, MemoryFilter, MemoryScope } from "./memory_pb.js";
+import type { MemoryEntry, MemoryFilter, MemoryName, MemoryNamespace, MemoryScope } from "./memory_pb.js";
 import { file_threadkeep_v1_memory } from "./memory_pb.js";
 import type { Recency, SearchMode } from "./search_pb.js";
 import { file_threadkeep_v1_search } from "./search_pb.js";
@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/memory_service.proto.
  */
 export const file_threadkeep_v1_memory_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0aHJlYWRrZWVwL3YxL21lbW9yeV9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxIr4BChlBZGRTZXNzaW9uVG9NZW1vcnlSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEQoJZXZlbnRfaWRzGAIgAygJEhUKDWluY2x1ZGVfdG9vbHMYAyABKAgSGQoRaW5jbHVkZV9yZWFzb25pbmcYBCABKAgSGQoRaW5jbHVkZV9zeW50aGV0aWMYBSABKAgSFQoNbWV0YWRhdGFfanNvbhgGIAEoCSJfChpBZGRTZXNzaW9uVG9NZW1vcnlSZXNwb25zZRINCgVhZGRlZBgBIAEoBRIQCghleGlzdGluZxgCIAEoBRIPCgdza2lwcGVkGAMgASgFEg8KB2RlbGV0ZWQYBCABKAUibQoSQWRkTWVtb3JpZXNSZXF1ZXN0EikKBXNjb3BlGAEgASgLMhoudGhyZWFka2VlcC52MS5NZW1vcnlTY29wZRIsCghtZW1vcmllcxgCIAMoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5RW50cnkiKwoLQWRkZWRNZW1vcnkSCgoCaWQYASABKAkSEAoIcmVwbGF5ZWQYAiABKAgiQwoTQWRkTWVtb3JpZXNSZXNwb25zZRIsCghtZW1vcmllcxgBIAMoCzIaLnRocmVhZGtlZXAudjEuQWRkZWRNZW1vcnkitwIKE1NlYXJjaE1lbW9yeVJlcXVlc3QSKQoFc2NvcGUYASABKAsyGi50aHJlYWRrZWVwLnYxLk1lbW9yeVNjb3BlEg0KBXF1ZXJ5GAIgASgJEicKBG1vZGUYAyABKA4yGS50aHJlYWRrZWVwLnYxLlNlYXJjaE1vZGUSDQoFdG9wX2sYBCABKAUSFgoJbWluX3Njb3JlGAUgASgBSACIAQESKwoGZmlsdGVyGAYgASgLMhsudGhyZWFka2VlcC52MS5NZW1vcnlGaWx0ZXISJwoHcmVjZW5jeRgHIAEoCzIWLnRocmVhZGtlZXAudjEuUmVjZW5jeRIyCg5yZWZlcmVuY2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDAoKX21pbl9zY29yZSKzAQoUU2VhcmNoTWVtb3J5UmVzcG9uc2USKwoHZW50cmllcxgBIAMoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5RW50cnkSJwoEbW9kZRgCIAEoDjIZLnRocmVhZGtlZXAudjEuU2VhcmNoTW9kZRIUCgxzZW1hbnRpY19sYWcYAyABKAMSEgoKaW5jb21wbGV0ZRgEIAEoCBIbChN1bnNlYXJjaGVkX21lbW9yaWVzGAUgASgDIpQBChNMaXN0TWVtb3JpZXNSZXF1ZXN0EikKBXNjb3BlGAEgASgLMhoudGhyZWFka2VlcC52MS5NZW1vcnlTY29wZRIrCgZmaWx0ZXIYAiABKAsyGy50aHJlYWRrZWVwLnYxLk1lbW9yeUZpbHRlchIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJcChRMaXN0TWVtb3JpZXNSZXNwb25zZRIrCgdlbnRyaWVzGAEgAygLMhoudGhyZWFka2VlcC52MS5NZW1vcnlFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiGAoJTWVtb3J5SWRzEgsKA2lkcxgBIAMoCSKdAQoVRGVsZXRlTWVtb3JpZXNSZXF1ZXN0EikKBXNjb3BlGAEgASgLMhoudGhyZWFka2VlcC52MS5NZW1vcnlTY29wZRInCgNpZHMYAiABKAsyGC50aHJlYWRrZWVwLnYxLk1lbW9yeUlkc0gAEhQKCnNlc3Npb25faWQYAyABKAlIABINCgNhbGwYBCABKAhIAEILCglzZWxlY3Rpb24iiQEKFkRlbGV0ZU1lbW9yaWVzUmVzcG9uc2USDwoHZGVsZXRlZBgBIAEoAxIaChJlbWJlZGRpbmdzX2RlbGV0ZWQYAiABKAMSEQoJbm90X2ZvdW5kGAMgASgDEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKOBAoNTWVtb3J5U2VydmljZRJyChJBZGRTZXNzaW9uVG9NZW1vcnkSKC50aHJlYWRrZWVwLnYxLkFkZFNlc3Npb25Ub01lbW9yeVJlcXVlc3QaKS50aHJlYWRrZWVwLnYxLkFkZFNlc3Npb25Ub01lbW9yeVJlc3BvbnNlIgeQAgKIthgDEl0KC0FkZE1lbW9yaWVzEiEudGhyZWFka2VlcC52MS5BZGRNZW1vcmllc1JlcXVlc3QaIi50aHJlYWRrZWVwLnYxLkFkZE1lbW9yaWVzUmVzcG9uc2UiB5ACAoi2GAMSYAoMU2VhcmNoTWVtb3J5EiIudGhyZWFka2VlcC52MS5TZWFyY2hNZW1vcnlSZXF1ZXN0GiMudGhyZWFka2VlcC52MS5TZWFyY2hNZW1vcnlSZXNwb25zZSIHkAIBiLYYAhJgCgxMaXN0TWVtb3JpZXMSIi50aHJlYWRrZWVwLnYxLkxpc3RNZW1vcmllc1JlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkxpc3RNZW1vcmllc1Jlc3BvbnNlIgeQAgGIthgCEmYKDkRlbGV0ZU1lbW9yaWVzEiQudGhyZWFka2VlcC52MS5EZWxldGVNZW1vcmllc1JlcXVlc3QaJS50aHJlYWRrZWVwLnYxLkRlbGV0ZU1lbW9yaWVzUmVzcG9uc2UiB5ACAoi2GAVCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_memory, file_threadkeep_v1_search, file_threadkeep_v1_session]);
+  fileDesc("CiJ0aHJlYWRrZWVwL3YxL21lbW9yeV9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxIr4BChlBZGRTZXNzaW9uVG9NZW1vcnlSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEQoJZXZlbnRfaWRzGAIgAygJEhUKDWluY2x1ZGVfdG9vbHMYAyABKAgSGQoRaW5jbHVkZV9yZWFzb25pbmcYBCABKAgSGQoRaW5jbHVkZV9zeW50aGV0aWMYBSABKAgSFQoNbWV0YWRhdGFfanNvbhgGIAEoCSJfChpBZGRTZXNzaW9uVG9NZW1vcnlSZXNwb25zZRINCgVhZGRlZBgBIAEoBRIQCghleGlzdGluZxgCIAEoBRIPCgdza2lwcGVkGAMgASgFEg8KB2RlbGV0ZWQYBCABKAUibQoSQWRkTWVtb3JpZXNSZXF1ZXN0EikKBXNjb3BlGAEgASgLMhoudGhyZWFka2VlcC52MS5NZW1vcnlTY29wZRIsCghtZW1vcmllcxgCIAMoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5RW50cnkiKwoLQWRkZWRNZW1vcnkSCgoCaWQYASABKAkSEAoIcmVwbGF5ZWQYAiABKAgiQwoTQWRkTWVtb3JpZXNSZXNwb25zZRIsCghtZW1vcmllcxgBIAMoCzIaLnRocmVhZGtlZXAudjEuQWRkZWRNZW1vcnkiZwoLTWVtb3J5V3JpdGUSKgoGbWVtb3J5GAEgASgLMhoudGhyZWFka2VlcC52MS5NZW1vcnlFbnRyeRIaCg1leHBlY3RlZF9ldGFnGAIgASgJSACIAQFCEAoOX2V4cGVjdGVkX2V0YWcioAEKFVVwc2VydE1lbW9yaWVzUmVxdWVzdBIpCgVzY29wZRgBIAEoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5U2NvcGUSKgoGd3JpdGVzGAIgAygLMhoudGhyZWFka2VlcC52MS5NZW1vcnlXcml0ZRIwCglpZl9leGlzdHMYAyABKA4yHS50aHJlYWRrZWVwLnYxLklmTWVtb3J5RXhpc3RzIo4CCg5VcHNlcnRlZE1lbW9yeRInCgRuYW1lGAEgASgLMhkudGhyZWFka2VlcC52MS5NZW1vcnlOYW1lEjIKB291dGNvbWUYAiABKA4yIS50aHJlYWRrZWVwLnYxLk1lbW9yeVdyaXRlT3V0Y29tZRIMCgRldGFnGAMgASgJEi8KC3JlY29yZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkkKFlVwc2VydE1lbW9yaWVzUmVzcG9uc2USLwoIbWVtb3JpZXMYASADKAsyHS50aHJlYWRrZWVwLnYxLlVwc2VydGVkTWVtb3J5In4KEkdldE1lbW9yaWVzUmVxdWVzdBIpCgVzY29wZRgBIAEoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5U2NvcGUSKAoFbmFtZXMYAiADKAsyGS50aHJlYWRrZWVwLnYxLk1lbW9yeU5hbWUSEwoLcmVmcmVzaF90dGwYAyABKAgicwoMTWVtb3J5TG9va3VwEicKBG5hbWUYASABKAsyGS50aHJlYWRrZWVwLnYxLk1lbW9yeU5hbWUSKQoFZW50cnkYAiABKAsyGi50aHJlYWRrZWVwLnYxLk1lbW9yeUVudHJ5Eg8KB29taXR0ZWQYAyABKAgiRAoTR2V0TWVtb3JpZXNSZXNwb25zZRItCghtZW1vcmllcxgBIAMoCzIbLnRocmVhZGtlZXAudjEuTWVtb3J5TG9va3VwIswCChNTZWFyY2hNZW1vcnlSZXF1ZXN0EikKBXNjb3BlGAEgASgLMhoudGhyZWFka2VlcC52MS5NZW1vcnlTY29wZRINCgVxdWVyeRgCIAEoCRInCgRtb2RlGAMgASgOMhkudGhyZWFka2VlcC52MS5TZWFyY2hNb2RlEg0KBXRvcF9rGAQgASgFEhYKCW1pbl9zY29yZRgFIAEoAUgAiAEBEisKBmZpbHRlchgGIAEoCzIbLnRocmVhZGtlZXAudjEuTWVtb3J5RmlsdGVyEicKB3JlY2VuY3kYByABKAsyFi50aHJlYWRrZWVwLnYxLlJlY2VuY3kSMgoOcmVmZXJlbmNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3JlZnJlc2hfdHRsGAkgASgIQgwKCl9taW5fc2NvcmUiswEKFFNlYXJjaE1lbW9yeVJlc3BvbnNlEisKB2VudHJpZXMYASADKAsyGi50aHJlYWRrZWVwLnYxLk1lbW9yeUVudHJ5EicKBG1vZGUYAiABKA4yGS50aHJlYWRrZWVwLnYxLlNlYXJjaE1vZGUSFAoMc2VtYW50aWNfbGFnGAMgASgDEhIKCmluY29tcGxldGUYBCABKAgSGwoTdW5zZWFyY2hlZF9tZW1vcmllcxgFIAEoAyKpAQoTTGlzdE1lbW9yaWVzUmVxdWVzdBIpCgVzY29wZRgBIAEoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5U2NvcGUSKwoGZmlsdGVyGAIgASgLMhsudGhyZWFka2VlcC52MS5NZW1vcnlGaWx0ZXISEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkSEwoLcmVmcmVzaF90dGwYBSABKAgiXAoUTGlzdE1lbW9yaWVzUmVzcG9uc2USKwoHZW50cmllcxgBIAMoCzIaLnRocmVhZGtlZXAudjEuTWVtb3J5RW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqIBChtMaXN0TWVtb3J5TmFtZXNwYWNlc1JlcXVlc3QSKQoFc2NvcGUYASABKAsyGi50aHJlYWRrZWVwLnYxLk1lbW9yeVNjb3BlEg4KBnByZWZpeBgCIAMoCRIOCgZzdWZmaXgYAyADKAkSEQoJbWF4X2RlcHRoGAQgASgFEhEKCXBhZ2Vfc2l6ZRgFIAEoBRISCgpwYWdlX3Rva2VuGAYgASgJImsKHExpc3RNZW1vcnlOYW1lc3BhY2VzUmVzcG9uc2USMgoKbmFtZXNwYWNlcxgBIAMoCzIeLnRocmVhZGtlZXAudjEuTWVtb3J5TmFtZXNwYWNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIYCglNZW1vcnlJZHMSCwoDaWRzGAEgAygJIjcKC01lbW9yeU5hbWVzEigKBW5hbWVzGAEgAygLMhkudGhyZWFka2VlcC52MS5NZW1vcnlOYW1lIv8BChVEZWxldGVNZW1vcmllc1JlcXVlc3QSKQoFc2NvcGUYASABKAsyGi50aHJlYWRrZWVwLnYxLk1lbW9yeVNjb3BlEicKA2lkcxgCIAEoCzIYLnRocmVhZGtlZXAudjEuTWVtb3J5SWRzSAASFAoKc2Vzc2lvbl9pZBgDIAEoCUgAEg0KA2FsbBgEIAEoCEgAEisKBW5hbWVzGAUgASgLMhoudGhyZWFka2VlcC52MS5NZW1vcnlOYW1lc0gAEjMKCW5hbWVzcGFjZRgGIAEoCzIeLnRocmVhZGtlZXAudjEuTWVtb3J5TmFtZXNwYWNlSABCCwoJc2VsZWN0aW9uIokBChZEZWxldGVNZW1vcmllc1Jlc3BvbnNlEg8KB2RlbGV0ZWQYASABKAMSGgoSZW1iZWRkaW5nc19kZWxldGVkGAIgASgDEhEKCW5vdF9mb3VuZBgDIAEoAxIvCgtkZWxldGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqbQoOSWZNZW1vcnlFeGlzdHMSIAocSUZfTUVNT1JZX0VYSVNUU19VTlNQRUNJRklFRBAAEhwKGElGX01FTU9SWV9FWElTVFNfUkVQTEFDRRABEhsKF0lGX01FTU9SWV9FWElTVFNfSUdOT1JFEAIqwAEKEk1lbW9yeVdyaXRlT3V0Y29tZRIkCiBNRU1PUllfV1JJVEVfT1VUQ09NRV9VTlNQRUNJRklFRBAAEh4KGk1FTU9SWV9XUklURV9PVVRDT01FX0FEREVEEAESIQodTUVNT1JZX1dSSVRFX09VVENPTUVfUkVQTEFDRUQQAhIiCh5NRU1PUllfV1JJVEVfT1VUQ09NRV9VTkNIQU5HRUQQAxIdChlNRU1PUllfV1JJVEVfT1VUQ09NRV9LRVBUEAQyzwYKDU1lbW9yeVNlcnZpY2UScgoSQWRkU2Vzc2lvblRvTWVtb3J5EigudGhyZWFka2VlcC52MS5BZGRTZXNzaW9uVG9NZW1vcnlSZXF1ZXN0GikudGhyZWFka2VlcC52MS5BZGRTZXNzaW9uVG9NZW1vcnlSZXNwb25zZSIHkAICiLYYAxJdCgtBZGRNZW1vcmllcxIhLnRocmVhZGtlZXAudjEuQWRkTWVtb3JpZXNSZXF1ZXN0GiIudGhyZWFka2VlcC52MS5BZGRNZW1vcmllc1Jlc3BvbnNlIgeQAgKIthgDEmYKDlVwc2VydE1lbW9yaWVzEiQudGhyZWFka2VlcC52MS5VcHNlcnRNZW1vcmllc1JlcXVlc3QaJS50aHJlYWRrZWVwLnYxLlVwc2VydE1lbW9yaWVzUmVzcG9uc2UiB5ACAoi2GAMSXQoLR2V0TWVtb3JpZXMSIS50aHJlYWRrZWVwLnYxLkdldE1lbW9yaWVzUmVxdWVzdBoiLnRocmVhZGtlZXAudjEuR2V0TWVtb3JpZXNSZXNwb25zZSIHkAIBiLYYAhJgCgxTZWFyY2hNZW1vcnkSIi50aHJlYWRrZWVwLnYxLlNlYXJjaE1lbW9yeVJlcXVlc3QaIy50aHJlYWRrZWVwLnYxLlNlYXJjaE1lbW9yeVJlc3BvbnNlIgeQAgGIthgCEmAKDExpc3RNZW1vcmllcxIiLnRocmVhZGtlZXAudjEuTGlzdE1lbW9yaWVzUmVxdWVzdBojLnRocmVhZGtlZXAudjEuTGlzdE1lbW9yaWVzUmVzcG9uc2UiB5ACAYi2GAISeAoUTGlzdE1lbW9yeU5hbWVzcGFjZXMSKi50aHJlYWRrZWVwLnYxLkxpc3RNZW1vcnlOYW1lc3BhY2VzUmVxdWVzdBorLnRocmVhZGtlZXAudjEuTGlzdE1lbW9yeU5hbWVzcGFjZXNSZXNwb25zZSIHkAIBiLYYAhJmCg5EZWxldGVNZW1vcmllcxIkLnRocmVhZGtlZXAudjEuRGVsZXRlTWVtb3JpZXNSZXF1ZXN0GiUudGhyZWFka2VlcC52MS5EZWxldGVNZW1vcmllc1Jlc3BvbnNlIgeQAgKIthgFQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_memory, file_threadkeep_v1_search, file_threadkeep_v1_session]);
 
 /**
  * Request of AddSessionToMemory.
@@ -199,6 +199,239 @@ export const AddMemoriesResponseSchema: GenMessage<AddMemoriesResponse> = /*@__P
   messageDesc(file_threadkeep_v1_memory_service, 4);
 
 /**
+ * One entry to write.
+ *
+ * @generated from message threadkeep.v1.MemoryWrite
+ */
+export type MemoryWrite = Message<"threadkeep.v1.MemoryWrite"> & {
+  /**
+   * REQUIRED. Entry to write. OUTPUT_ONLY fields are ignored.
+   *
+   * @generated from field: threadkeep.v1.MemoryEntry memory = 1;
+   */
+  memory?: MemoryEntry | undefined;
+
+  /**
+   * Precondition: MemoryEntry.etag of the stored entry. Empty means that there must be none. Absent means no precondition.
+   * Otherwise VERSION_MISMATCH is returned, and nothing is written: read the entry again and retry. An entry that already
+   * equals `memory` satisfies any precondition, so a lost response does no harm.
+   *
+   * @generated from field: optional string expected_etag = 2;
+   */
+  expectedEtag?: string | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.MemoryWrite.
+ * Use `create(MemoryWriteSchema)` to create a new message.
+ */
+export const MemoryWriteSchema: GenMessage<MemoryWrite> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 5);
+
+/**
+ * Request of UpsertMemories.
+ *
+ * @generated from message threadkeep.v1.UpsertMemoriesRequest
+ */
+export type UpsertMemoriesRequest = Message<"threadkeep.v1.UpsertMemoriesRequest"> & {
+  /**
+   * REQUIRED. Scope of the entries.
+   *
+   * @generated from field: threadkeep.v1.MemoryScope scope = 1;
+   */
+  scope?: MemoryScope | undefined;
+
+  /**
+   * Entries to write, 1 to the maximum number of events of an append. Their names must differ.
+   *
+   * @generated from field: repeated threadkeep.v1.MemoryWrite writes = 2;
+   */
+  writes: MemoryWrite[];
+
+  /**
+   * What happens to entries that exist. Default: they are replaced.
+   *
+   * @generated from field: threadkeep.v1.IfMemoryExists if_exists = 3;
+   */
+  ifExists: IfMemoryExists;
+};
+
+/**
+ * Describes the message threadkeep.v1.UpsertMemoriesRequest.
+ * Use `create(UpsertMemoriesRequestSchema)` to create a new message.
+ */
+export const UpsertMemoriesRequestSchema: GenMessage<UpsertMemoriesRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 6);
+
+/**
+ * The result for one entry.
+ *
+ * @generated from message threadkeep.v1.UpsertedMemory
+ */
+export type UpsertedMemory = Message<"threadkeep.v1.UpsertedMemory"> & {
+  /**
+   * Name of the entry.
+   *
+   * @generated from field: threadkeep.v1.MemoryName name = 1;
+   */
+  name?: MemoryName | undefined;
+
+  /**
+   * What was done.
+   *
+   * @generated from field: threadkeep.v1.MemoryWriteOutcome outcome = 2;
+   */
+  outcome: MemoryWriteOutcome;
+
+  /**
+   * Etag of the stored entry.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+
+  /**
+   * Time at which the entry was added.
+   *
+   * @generated from field: google.protobuf.Timestamp record_time = 4;
+   */
+  recordTime?: Timestamp | undefined;
+
+  /**
+   * Time of the last replacement.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 5;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * Time at which the entry expires. Absent if it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 6;
+   */
+  expireTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.UpsertedMemory.
+ * Use `create(UpsertedMemorySchema)` to create a new message.
+ */
+export const UpsertedMemorySchema: GenMessage<UpsertedMemory> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 7);
+
+/**
+ * Response of UpsertMemories.
+ *
+ * @generated from message threadkeep.v1.UpsertMemoriesResponse
+ */
+export type UpsertMemoriesResponse = Message<"threadkeep.v1.UpsertMemoriesResponse"> & {
+  /**
+   * Results, in request order.
+   *
+   * @generated from field: repeated threadkeep.v1.UpsertedMemory memories = 1;
+   */
+  memories: UpsertedMemory[];
+};
+
+/**
+ * Describes the message threadkeep.v1.UpsertMemoriesResponse.
+ * Use `create(UpsertMemoriesResponseSchema)` to create a new message.
+ */
+export const UpsertMemoriesResponseSchema: GenMessage<UpsertMemoriesResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 8);
+
+/**
+ * Request of GetMemories.
+ *
+ * @generated from message threadkeep.v1.GetMemoriesRequest
+ */
+export type GetMemoriesRequest = Message<"threadkeep.v1.GetMemoriesRequest"> & {
+  /**
+   * REQUIRED. Scope of the entries.
+   *
+   * @generated from field: threadkeep.v1.MemoryScope scope = 1;
+   */
+  scope?: MemoryScope | undefined;
+
+  /**
+   * Names of the entries, 1 to 1,000.
+   *
+   * @generated from field: repeated threadkeep.v1.MemoryName names = 2;
+   */
+  names: MemoryName[];
+
+  /**
+   * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+   *
+   * @generated from field: bool refresh_ttl = 3;
+   */
+  refreshTtl: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.GetMemoriesRequest.
+ * Use `create(GetMemoriesRequestSchema)` to create a new message.
+ */
+export const GetMemoriesRequestSchema: GenMessage<GetMemoriesRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 9);
+
+/**
+ * The result for one name.
+ *
+ * @generated from message threadkeep.v1.MemoryLookup
+ */
+export type MemoryLookup = Message<"threadkeep.v1.MemoryLookup"> & {
+  /**
+   * The name, as requested.
+   *
+   * @generated from field: threadkeep.v1.MemoryName name = 1;
+   */
+  name?: MemoryName | undefined;
+
+  /**
+   * The entry. Absent if there is none, or if it is omitted.
+   *
+   * @generated from field: threadkeep.v1.MemoryEntry entry = 2;
+   */
+  entry?: MemoryEntry | undefined;
+
+  /**
+   * True if the entry exists and the response has no room for it: request it again. The first entry is never omitted.
+   *
+   * @generated from field: bool omitted = 3;
+   */
+  omitted: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.MemoryLookup.
+ * Use `create(MemoryLookupSchema)` to create a new message.
+ */
+export const MemoryLookupSchema: GenMessage<MemoryLookup> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 10);
+
+/**
+ * Response of GetMemories.
+ *
+ * @generated from message threadkeep.v1.GetMemoriesResponse
+ */
+export type GetMemoriesResponse = Message<"threadkeep.v1.GetMemoriesResponse"> & {
+  /**
+   * Results, in request order.
+   *
+   * @generated from field: repeated threadkeep.v1.MemoryLookup memories = 1;
+   */
+  memories: MemoryLookup[];
+};
+
+/**
+ * Describes the message threadkeep.v1.GetMemoriesResponse.
+ * Use `create(GetMemoriesResponseSchema)` to create a new message.
+ */
+export const GetMemoriesResponseSchema: GenMessage<GetMemoriesResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 11);
+
+/**
  * Request of SearchMemory.
  *
  * @generated from message threadkeep.v1.SearchMemoryRequest
@@ -264,6 +497,13 @@ export type SearchMemoryRequest = Message<"threadkeep.v1.SearchMemoryRequest"> &
    * @generated from field: google.protobuf.Timestamp reference_time = 8;
    */
   referenceTime?: Timestamp | undefined;
+
+  /**
+   * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+   *
+   * @generated from field: bool refresh_ttl = 9;
+   */
+  refreshTtl: boolean;
 };
 
 /**
@@ -271,7 +511,7 @@ export type SearchMemoryRequest = Message<"threadkeep.v1.SearchMemoryRequest"> &
  * Use `create(SearchMemoryRequestSchema)` to create a new message.
  */
 export const SearchMemoryRequestSchema: GenMessage<SearchMemoryRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_memory_service, 5);
+  messageDesc(file_threadkeep_v1_memory_service, 12);
 
 /**
  * Response of SearchMemory.
@@ -323,7 +563,7 @@ export type SearchMemoryResponse = Message<"threadkeep.v1.SearchMemoryResponse">
  * Use `create(SearchMemoryResponseSchema)` to create a new message.
  */
 export const SearchMemoryResponseSchema: GenMessage<SearchMemoryResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_memory_service, 6);
+  messageDesc(file_threadkeep_v1_memory_service, 13);
 
 /**
  * Request of ListMemories.
@@ -359,6 +599,13 @@ export type ListMemoriesRequest = Message<"threadkeep.v1.ListMemoriesRequest"> &
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+   *
+   * @generated from field: bool refresh_ttl = 5;
+   */
+  refreshTtl: boolean;
 };
 
 /**
@@ -366,7 +613,7 @@ export type ListMemoriesRequest = Message<"threadkeep.v1.ListMemoriesRequest"> &
  * Use `create(ListMemoriesRequestSchema)` to create a new message.
  */
 export const ListMemoriesRequestSchema: GenMessage<ListMemoriesRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_memory_service, 7);
+  messageDesc(file_threadkeep_v1_memory_service, 14);
 
 /**
  * Response of ListMemories.
@@ -394,10 +641,96 @@ export type ListMemoriesResponse = Message<"threadkeep.v1.ListMemoriesResponse">
  * Use `create(ListMemoriesResponseSchema)` to create a new message.
  */
 export const ListMemoriesResponseSchema: GenMessage<ListMemoriesResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_memory_service, 8);
+  messageDesc(file_threadkeep_v1_memory_service, 15);
 
 /**
- * A list of memory ids.
+ * Request of ListMemoryNamespaces.
+ *
+ * @generated from message threadkeep.v1.ListMemoryNamespacesRequest
+ */
+export type ListMemoryNamespacesRequest = Message<"threadkeep.v1.ListMemoryNamespacesRequest"> & {
+  /**
+   * REQUIRED. Scope to list.
+   *
+   * @generated from field: threadkeep.v1.MemoryScope scope = 1;
+   */
+  scope?: MemoryScope | undefined;
+
+  /**
+   * First labels of the namespaces; "*" matches any label. Empty means all.
+   *
+   * @generated from field: repeated string prefix = 2;
+   */
+  prefix: string[];
+
+  /**
+   * Last labels of the namespaces; "*" matches any label. Empty means all.
+   *
+   * @generated from field: repeated string suffix = 3;
+   */
+  suffix: string[];
+
+  /**
+   * Maximum number of labels, at most 16: of longer namespaces, which match as a whole, the first labels are returned, each
+   * once. 0 means without limit.
+   *
+   * @generated from field: int32 max_depth = 4;
+   */
+  maxDepth: number;
+
+  /**
+   * Maximum number of namespaces per page. 0 means 100. Values above the server's limit (1,000) are coerced to it. A page
+   * may have fewer, even none, and a next_page_token if many namespaces do not match. Negative values are rejected.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListMemoryNamespacesRequest.
+ * Use `create(ListMemoryNamespacesRequestSchema)` to create a new message.
+ */
+export const ListMemoryNamespacesRequestSchema: GenMessage<ListMemoryNamespacesRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 16);
+
+/**
+ * Response of ListMemoryNamespaces.
+ *
+ * @generated from message threadkeep.v1.ListMemoryNamespacesResponse
+ */
+export type ListMemoryNamespacesResponse = Message<"threadkeep.v1.ListMemoryNamespacesResponse"> & {
+  /**
+   * Namespaces of this page.
+   *
+   * @generated from field: repeated threadkeep.v1.MemoryNamespace namespaces = 1;
+   */
+  namespaces: MemoryNamespace[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListMemoryNamespacesResponse.
+ * Use `create(ListMemoryNamespacesResponseSchema)` to create a new message.
+ */
+export const ListMemoryNamespacesResponseSchema: GenMessage<ListMemoryNamespacesResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 17);
+
+/**
+ * A list of memory ids in the root namespace.
  *
  * @generated from message threadkeep.v1.MemoryIds
  */
@@ -415,7 +748,28 @@ export type MemoryIds = Message<"threadkeep.v1.MemoryIds"> & {
  * Use `create(MemoryIdsSchema)` to create a new message.
  */
 export const MemoryIdsSchema: GenMessage<MemoryIds> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_memory_service, 9);
+  messageDesc(file_threadkeep_v1_memory_service, 18);
+
+/**
+ * A list of names of entries.
+ *
+ * @generated from message threadkeep.v1.MemoryNames
+ */
+export type MemoryNames = Message<"threadkeep.v1.MemoryNames"> & {
+  /**
+   * Names, 1 to 1,000. Unknown names are counted as not found.
+   *
+   * @generated from field: repeated threadkeep.v1.MemoryName names = 1;
+   */
+  names: MemoryName[];
+};
+
+/**
+ * Describes the message threadkeep.v1.MemoryNames.
+ * Use `create(MemoryNamesSchema)` to create a new message.
+ */
+export const MemoryNamesSchema: GenMessage<MemoryNames> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_memory_service, 19);
 
 /**
  * Request of DeleteMemories.
@@ -437,7 +791,7 @@ export type DeleteMemoriesRequest = Message<"threadkeep.v1.DeleteMemoriesRequest
    */
   selection: {
     /**
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      *
      * @generated from field: threadkeep.v1.MemoryIds ids = 2;
      */
@@ -445,7 +799,7 @@ export type DeleteMemoriesRequest = Message<"threadkeep.v1.DeleteMemoriesRequest
     case: "ids";
   } | {
     /**
-     * Entries that come from this session. The session need not exist.
+     * Entries that come from this session, in all namespaces. The session need not exist.
      *
      * @generated from field: string session_id = 3;
      */
@@ -453,12 +807,28 @@ export type DeleteMemoriesRequest = Message<"threadkeep.v1.DeleteMemoriesRequest
     case: "sessionId";
   } | {
     /**
-     * All entries. Must be true.
+     * All entries, in all namespaces. Must be true.
      *
      * @generated from field: bool all = 4;
      */
     value: boolean;
     case: "all";
+  } | {
+    /**
+     * Entries with these names.
+     *
+     * @generated from field: threadkeep.v1.MemoryNames names = 5;
+     */
+    value: MemoryNames;
+    case: "names";
+  } | {
+    /**
+     * Entries in this namespace and in those below it. At least one label.
+     *
+     * @generated from field: threadkeep.v1.MemoryNamespace namespace = 6;
+     */
+    value: MemoryNamespace;
+    case: "namespace";
   } | { case: undefined; value?: undefined };
 };
 
@@ -467,7 +837,7 @@ export type DeleteMemoriesRequest = Message<"threadkeep.v1.DeleteMemoriesRequest
  * Use `create(DeleteMemoriesRequestSchema)` to create a new message.
  */
 export const DeleteMemoriesRequestSchema: GenMessage<DeleteMemoriesRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_memory_service, 10);
+  messageDesc(file_threadkeep_v1_memory_service, 20);
 
 /**
  * Response of DeleteMemories.
@@ -490,7 +860,7 @@ export type DeleteMemoriesResponse = Message<"threadkeep.v1.DeleteMemoriesRespon
   embeddingsDeleted: bigint;
 
   /**
-   * Number of ids that matched no entry of the scope.
+   * Number of ids or names that matched no entry of the scope.
    *
    * @generated from field: int64 not_found = 3;
    */
@@ -509,7 +879,89 @@ export type DeleteMemoriesResponse = Message<"threadkeep.v1.DeleteMemoriesRespon
  * Use `create(DeleteMemoriesResponseSchema)` to create a new message.
  */
 export const DeleteMemoriesResponseSchema: GenMessage<DeleteMemoriesResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_memory_service, 11);
+  messageDesc(file_threadkeep_v1_memory_service, 21);
+
+/**
+ * What happens to an entry that exists.
+ *
+ * @generated from enum threadkeep.v1.IfMemoryExists
+ */
+export enum IfMemoryExists {
+  /**
+   * Same as IF_MEMORY_EXISTS_REPLACE.
+   *
+   * @generated from enum value: IF_MEMORY_EXISTS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is replaced.
+   *
+   * @generated from enum value: IF_MEMORY_EXISTS_REPLACE = 1;
+   */
+  REPLACE = 1,
+
+  /**
+   * It is kept as it is, with its ttl.
+   *
+   * @generated from enum value: IF_MEMORY_EXISTS_IGNORE = 2;
+   */
+  IGNORE = 2,
+}
+
+/**
+ * Describes the enum threadkeep.v1.IfMemoryExists.
+ */
+export const IfMemoryExistsSchema: GenEnum<IfMemoryExists> = /*@__PURE__*/
+  enumDesc(file_threadkeep_v1_memory_service, 0);
+
+/**
+ * What a write did.
+ *
+ * @generated from enum threadkeep.v1.MemoryWriteOutcome
+ */
+export enum MemoryWriteOutcome {
+  /**
+   * Not used.
+   *
+   * @generated from enum value: MEMORY_WRITE_OUTCOME_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The entry was added.
+   *
+   * @generated from enum value: MEMORY_WRITE_OUTCOME_ADDED = 1;
+   */
+  ADDED = 1,
+
+  /**
+   * The entry was replaced.
+   *
+   * @generated from enum value: MEMORY_WRITE_OUTCOME_REPLACED = 2;
+   */
+  REPLACED = 2,
+
+  /**
+   * The stored entry was equal. With a ttl, its expire_time has been set from now.
+   *
+   * @generated from enum value: MEMORY_WRITE_OUTCOME_UNCHANGED = 3;
+   */
+  UNCHANGED = 3,
+
+  /**
+   * The stored entry was kept, with IGNORE.
+   *
+   * @generated from enum value: MEMORY_WRITE_OUTCOME_KEPT = 4;
+   */
+  KEPT = 4,
+}
+
+/**
+ * Describes the enum threadkeep.v1.MemoryWriteOutcome.
+ */
+export const MemoryWriteOutcomeSchema: GenEnum<MemoryWriteOutcome> = /*@__PURE__*/
+  enumDesc(file_threadkeep_v1_memory_service, 1);
 
 /**
  * Adds, searches and deletes long-term memory. Every method returns MEMORY_NOT_CONFIGURED if memory is disabled, and
@@ -543,8 +995,32 @@ export const MemoryService: GenService<{
     output: typeof AddMemoriesResponseSchema;
   },
   /**
+   * Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+   * ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+   * Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+   *
+   * @generated from rpc threadkeep.v1.MemoryService.UpsertMemories
+   */
+  upsertMemories: {
+    methodKind: "unary";
+    input: typeof UpsertMemoriesRequestSchema;
+    output: typeof UpsertMemoriesResponseSchema;
+  },
+  /**
+   * Returns entries by name, in request order.
+   * Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+   *
+   * @generated from rpc threadkeep.v1.MemoryService.GetMemories
+   */
+  getMemories: {
+    methodKind: "unary";
+    input: typeof GetMemoriesRequestSchema;
+    output: typeof GetMemoriesResponseSchema;
+  },
+  /**
    * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-   * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+   * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+   * PERMISSION_DENIED (refresh_ttl without the role WRITER).
    *
    * @generated from rpc threadkeep.v1.MemoryService.SearchMemory
    */
@@ -554,8 +1030,8 @@ export const MemoryService: GenService<{
     output: typeof SearchMemoryResponseSchema;
   },
   /**
-   * Lists entries, most recently added first.
-   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+   * Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
    *
    * @generated from rpc threadkeep.v1.MemoryService.ListMemories
    */
@@ -563,6 +1039,17 @@ export const MemoryService: GenService<{
     methodKind: "unary";
     input: typeof ListMemoriesRequestSchema;
     output: typeof ListMemoriesResponseSchema;
+  },
+  /**
+   * Lists the namespaces that have entries, in the order of their labels by code point.
+   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc threadkeep.v1.MemoryService.ListMemoryNamespaces
+   */
+  listMemoryNamespaces: {
+    methodKind: "unary";
+    input: typeof ListMemoryNamespacesRequestSchema;
+    output: typeof ListMemoryNamespacesResponseSchema;
   },
   /**
    * Deletes entries and their embeddings permanently. Deleted entries are no longer found. The response is a receipt.

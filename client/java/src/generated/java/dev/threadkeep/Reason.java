@@ -21,7 +21,7 @@ public enum Reason {
   SESSION_ALREADY_EXISTS,
   /** An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS. {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}} */
   EVENT_ID_CONFLICT,
-  /** The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED. {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}} */
+  /** The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED. For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry. {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}} */
   VERSION_MISMATCH,
   /** The session id is ambiguous. Specify app and user_id. Code FAILED_PRECONDITION. {"reason":"AMBIGUOUS_SESSION","domain":"threadkeep.dev","metadata":{"session_id":"s1"}} */
   AMBIGUOUS_SESSION,

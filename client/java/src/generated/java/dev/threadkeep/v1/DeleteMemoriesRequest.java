@@ -57,6 +57,8 @@ private static final long serialVersionUID = 0L;
     IDS(2),
     SESSION_ID(3),
     ALL(4),
+    NAMES(5),
+    NAMESPACE(6),
     SELECTION_NOT_SET(0);
     private final int value;
     private SelectionCase(int value) {
@@ -77,6 +79,8 @@ private static final long serialVersionUID = 0L;
         case 2: return IDS;
         case 3: return SESSION_ID;
         case 4: return ALL;
+        case 5: return NAMES;
+        case 6: return NAMESPACE;
         case 0: return SELECTION_NOT_SET;
         default: return null;
       }
@@ -133,7 +137,7 @@ private static final long serialVersionUID = 0L;
   public static final int IDS_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * Entries with these ids.
+   * Entries with these ids in the root namespace.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -145,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Entries with these ids.
+   * Entries with these ids in the root namespace.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -160,7 +164,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Entries with these ids.
+   * Entries with these ids in the root namespace.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -176,7 +180,7 @@ private static final long serialVersionUID = 0L;
   public static final int SESSION_ID_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Entries that come from this session. The session need not exist.
+   * Entries that come from this session, in all namespaces. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -187,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Entries that come from this session. The session need not exist.
+   * Entries that come from this session, in all namespaces. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -212,7 +216,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Entries that come from this session. The session need not exist.
+   * Entries that come from this session, in all namespaces. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -240,7 +244,7 @@ private static final long serialVersionUID = 0L;
   public static final int ALL_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * All entries. Must be true.
+   * All entries, in all namespaces. Must be true.
    * </pre>
    *
    * <code>bool all = 4 [json_name = "all"];</code>
@@ -252,7 +256,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All entries. Must be true.
+   * All entries, in all namespaces. Must be true.
    * </pre>
    *
    * <code>bool all = 4 [json_name = "all"];</code>
@@ -264,6 +268,92 @@ private static final long serialVersionUID = 0L;
       return (java.lang.Boolean) selection_;
     }
     return false;
+  }
+
+  public static final int NAMES_FIELD_NUMBER = 5;
+  /**
+   * <pre>
+   * Entries with these names.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+   * @return Whether the names field is set.
+   */
+  @java.lang.Override
+  public boolean hasNames() {
+    return selectionCase_ == 5;
+  }
+  /**
+   * <pre>
+   * Entries with these names.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+   * @return The names.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.MemoryNames getNames() {
+    if (selectionCase_ == 5) {
+       return (dev.threadkeep.v1.MemoryNames) selection_;
+    }
+    return dev.threadkeep.v1.MemoryNames.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Entries with these names.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.MemoryNamesOrBuilder getNamesOrBuilder() {
+    if (selectionCase_ == 5) {
+       return (dev.threadkeep.v1.MemoryNames) selection_;
+    }
+    return dev.threadkeep.v1.MemoryNames.getDefaultInstance();
+  }
+
+  public static final int NAMESPACE_FIELD_NUMBER = 6;
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. At least one label.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+   * @return Whether the namespace field is set.
+   */
+  @java.lang.Override
+  public boolean hasNamespace() {
+    return selectionCase_ == 6;
+  }
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. At least one label.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+   * @return The namespace.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.MemoryNamespace getNamespace() {
+    if (selectionCase_ == 6) {
+       return (dev.threadkeep.v1.MemoryNamespace) selection_;
+    }
+    return dev.threadkeep.v1.MemoryNamespace.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. At least one label.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.MemoryNamespaceOrBuilder getNamespaceOrBuilder() {
+    if (selectionCase_ == 6) {
+       return (dev.threadkeep.v1.MemoryNamespace) selection_;
+    }
+    return dev.threadkeep.v1.MemoryNamespace.getDefaultInstance();
   }
 
   private byte memoizedIsInitialized = -1;
@@ -293,6 +383,12 @@ private static final long serialVersionUID = 0L;
       output.writeBool(
           4, (boolean)((java.lang.Boolean) selection_));
     }
+    if (selectionCase_ == 5) {
+      output.writeMessage(5, (dev.threadkeep.v1.MemoryNames) selection_);
+    }
+    if (selectionCase_ == 6) {
+      output.writeMessage(6, (dev.threadkeep.v1.MemoryNamespace) selection_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -317,6 +413,14 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(
             4, (boolean)((java.lang.Boolean) selection_));
+    }
+    if (selectionCase_ == 5) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, (dev.threadkeep.v1.MemoryNames) selection_);
+    }
+    if (selectionCase_ == 6) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, (dev.threadkeep.v1.MemoryNamespace) selection_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -352,6 +456,14 @@ private static final long serialVersionUID = 0L;
         if (getAll()
             != other.getAll()) return false;
         break;
+      case 5:
+        if (!getNames()
+            .equals(other.getNames())) return false;
+        break;
+      case 6:
+        if (!getNamespace()
+            .equals(other.getNamespace())) return false;
+        break;
       case 0:
       default:
     }
@@ -383,6 +495,14 @@ private static final long serialVersionUID = 0L;
         hash = (37 * hash) + ALL_FIELD_NUMBER;
         hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
             getAll());
+        break;
+      case 5:
+        hash = (37 * hash) + NAMES_FIELD_NUMBER;
+        hash = (53 * hash) + getNames().hashCode();
+        break;
+      case 6:
+        hash = (37 * hash) + NAMESPACE_FIELD_NUMBER;
+        hash = (53 * hash) + getNamespace().hashCode();
         break;
       case 0:
       default:
@@ -536,6 +656,12 @@ private static final long serialVersionUID = 0L;
       if (idsBuilder_ != null) {
         idsBuilder_.clear();
       }
+      if (namesBuilder_ != null) {
+        namesBuilder_.clear();
+      }
+      if (namespaceBuilder_ != null) {
+        namespaceBuilder_.clear();
+      }
       selectionCase_ = 0;
       selection_ = null;
       return this;
@@ -589,6 +715,14 @@ private static final long serialVersionUID = 0L;
           idsBuilder_ != null) {
         result.selection_ = idsBuilder_.build();
       }
+      if (selectionCase_ == 5 &&
+          namesBuilder_ != null) {
+        result.selection_ = namesBuilder_.build();
+      }
+      if (selectionCase_ == 6 &&
+          namespaceBuilder_ != null) {
+        result.selection_ = namespaceBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -619,6 +753,14 @@ private static final long serialVersionUID = 0L;
         }
         case ALL: {
           setAll(other.getAll());
+          break;
+        }
+        case NAMES: {
+          mergeNames(other.getNames());
+          break;
+        }
+        case NAMESPACE: {
+          mergeNamespace(other.getNamespace());
           break;
         }
         case SELECTION_NOT_SET: {
@@ -676,6 +818,20 @@ private static final long serialVersionUID = 0L;
               selectionCase_ = 4;
               break;
             } // case 32
+            case 42: {
+              input.readMessage(
+                  internalGetNamesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              selectionCase_ = 5;
+              break;
+            } // case 42
+            case 50: {
+              input.readMessage(
+                  internalGetNamespaceFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              selectionCase_ = 6;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -869,7 +1025,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.MemoryIds, dev.threadkeep.v1.MemoryIds.Builder, dev.threadkeep.v1.MemoryIdsOrBuilder> idsBuilder_;
     /**
      * <pre>
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -881,7 +1037,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -903,7 +1059,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -923,7 +1079,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -941,7 +1097,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -968,7 +1124,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -991,7 +1147,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -1001,7 +1157,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -1019,7 +1175,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries with these ids.
+     * Entries with these ids in the root namespace.
      * </pre>
      *
      * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -1045,7 +1201,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Entries that come from this session. The session need not exist.
+     * Entries that come from this session, in all namespaces. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1057,7 +1213,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries that come from this session. The session need not exist.
+     * Entries that come from this session, in all namespaces. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1083,7 +1239,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries that come from this session. The session need not exist.
+     * Entries that come from this session, in all namespaces. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1110,7 +1266,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries that come from this session. The session need not exist.
+     * Entries that come from this session, in all namespaces. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1127,7 +1283,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries that come from this session. The session need not exist.
+     * Entries that come from this session, in all namespaces. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1143,7 +1299,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries that come from this session. The session need not exist.
+     * Entries that come from this session, in all namespaces. The session need not exist.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1162,7 +1318,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * All entries. Must be true.
+     * All entries, in all namespaces. Must be true.
      * </pre>
      *
      * <code>bool all = 4 [json_name = "all"];</code>
@@ -1173,7 +1329,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All entries. Must be true.
+     * All entries, in all namespaces. Must be true.
      * </pre>
      *
      * <code>bool all = 4 [json_name = "all"];</code>
@@ -1187,7 +1343,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All entries. Must be true.
+     * All entries, in all namespaces. Must be true.
      * </pre>
      *
      * <code>bool all = 4 [json_name = "all"];</code>
@@ -1203,7 +1359,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All entries. Must be true.
+     * All entries, in all namespaces. Must be true.
      * </pre>
      *
      * <code>bool all = 4 [json_name = "all"];</code>
@@ -1216,6 +1372,362 @@ private static final long serialVersionUID = 0L;
         onChanged();
       }
       return this;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.MemoryNames, dev.threadkeep.v1.MemoryNames.Builder, dev.threadkeep.v1.MemoryNamesOrBuilder> namesBuilder_;
+    /**
+     * <pre>
+     * Entries with these names.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+     * @return Whether the names field is set.
+     */
+    @java.lang.Override
+    public boolean hasNames() {
+      return selectionCase_ == 5;
+    }
+    /**
+     * <pre>
+     * Entries with these names.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+     * @return The names.
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.MemoryNames getNames() {
+      if (namesBuilder_ == null) {
+        if (selectionCase_ == 5) {
+          return (dev.threadkeep.v1.MemoryNames) selection_;
+        }
+        return dev.threadkeep.v1.MemoryNames.getDefaultInstance();
+      } else {
+        if (selectionCase_ == 5) {
+          return namesBuilder_.getMessage();
+        }
+        return dev.threadkeep.v1.MemoryNames.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Entries with these names.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+     */
+    public Builder setNames(dev.threadkeep.v1.MemoryNames value) {
+      if (namesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        selection_ = value;
+        onChanged();
+      } else {
+        namesBuilder_.setMessage(value);
+      }
+      selectionCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries with these names.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+     */
+    public Builder setNames(
+        dev.threadkeep.v1.MemoryNames.Builder builderForValue) {
+      if (namesBuilder_ == null) {
+        selection_ = builderForValue.build();
+        onChanged();
+      } else {
+        namesBuilder_.setMessage(builderForValue.build());
+      }
+      selectionCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries with these names.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+     */
+    public Builder mergeNames(dev.threadkeep.v1.MemoryNames value) {
+      if (namesBuilder_ == null) {
+        if (selectionCase_ == 5 &&
+            selection_ != dev.threadkeep.v1.MemoryNames.getDefaultInstance()) {
+          selection_ = dev.threadkeep.v1.MemoryNames.newBuilder((dev.threadkeep.v1.MemoryNames) selection_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          selection_ = value;
+        }
+        onChanged();
+      } else {
+        if (selectionCase_ == 5) {
+          namesBuilder_.mergeFrom(value);
+        } else {
+          namesBuilder_.setMessage(value);
+        }
+      }
+      selectionCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries with these names.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+     */
+    public Builder clearNames() {
+      if (namesBuilder_ == null) {
+        if (selectionCase_ == 5) {
+          selectionCase_ = 0;
+          selection_ = null;
+          onChanged();
+        }
+      } else {
+        if (selectionCase_ == 5) {
+          selectionCase_ = 0;
+          selection_ = null;
+        }
+        namesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries with these names.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+     */
+    public dev.threadkeep.v1.MemoryNames.Builder getNamesBuilder() {
+      return internalGetNamesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Entries with these names.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.MemoryNamesOrBuilder getNamesOrBuilder() {
+      if ((selectionCase_ == 5) && (namesBuilder_ != null)) {
+        return namesBuilder_.getMessageOrBuilder();
+      } else {
+        if (selectionCase_ == 5) {
+          return (dev.threadkeep.v1.MemoryNames) selection_;
+        }
+        return dev.threadkeep.v1.MemoryNames.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Entries with these names.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.MemoryNames, dev.threadkeep.v1.MemoryNames.Builder, dev.threadkeep.v1.MemoryNamesOrBuilder> 
+        internalGetNamesFieldBuilder() {
+      if (namesBuilder_ == null) {
+        if (!(selectionCase_ == 5)) {
+          selection_ = dev.threadkeep.v1.MemoryNames.getDefaultInstance();
+        }
+        namesBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.MemoryNames, dev.threadkeep.v1.MemoryNames.Builder, dev.threadkeep.v1.MemoryNamesOrBuilder>(
+                (dev.threadkeep.v1.MemoryNames) selection_,
+                getParentForChildren(),
+                isClean());
+        selection_ = null;
+      }
+      selectionCase_ = 5;
+      onChanged();
+      return namesBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.MemoryNamespace, dev.threadkeep.v1.MemoryNamespace.Builder, dev.threadkeep.v1.MemoryNamespaceOrBuilder> namespaceBuilder_;
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. At least one label.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+     * @return Whether the namespace field is set.
+     */
+    @java.lang.Override
+    public boolean hasNamespace() {
+      return selectionCase_ == 6;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. At least one label.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+     * @return The namespace.
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.MemoryNamespace getNamespace() {
+      if (namespaceBuilder_ == null) {
+        if (selectionCase_ == 6) {
+          return (dev.threadkeep.v1.MemoryNamespace) selection_;
+        }
+        return dev.threadkeep.v1.MemoryNamespace.getDefaultInstance();
+      } else {
+        if (selectionCase_ == 6) {
+          return namespaceBuilder_.getMessage();
+        }
+        return dev.threadkeep.v1.MemoryNamespace.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. At least one label.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+     */
+    public Builder setNamespace(dev.threadkeep.v1.MemoryNamespace value) {
+      if (namespaceBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        selection_ = value;
+        onChanged();
+      } else {
+        namespaceBuilder_.setMessage(value);
+      }
+      selectionCase_ = 6;
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. At least one label.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+     */
+    public Builder setNamespace(
+        dev.threadkeep.v1.MemoryNamespace.Builder builderForValue) {
+      if (namespaceBuilder_ == null) {
+        selection_ = builderForValue.build();
+        onChanged();
+      } else {
+        namespaceBuilder_.setMessage(builderForValue.build());
+      }
+      selectionCase_ = 6;
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. At least one label.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+     */
+    public Builder mergeNamespace(dev.threadkeep.v1.MemoryNamespace value) {
+      if (namespaceBuilder_ == null) {
+        if (selectionCase_ == 6 &&
+            selection_ != dev.threadkeep.v1.MemoryNamespace.getDefaultInstance()) {
+          selection_ = dev.threadkeep.v1.MemoryNamespace.newBuilder((dev.threadkeep.v1.MemoryNamespace) selection_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          selection_ = value;
+        }
+        onChanged();
+      } else {
+        if (selectionCase_ == 6) {
+          namespaceBuilder_.mergeFrom(value);
+        } else {
+          namespaceBuilder_.setMessage(value);
+        }
+      }
+      selectionCase_ = 6;
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. At least one label.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+     */
+    public Builder clearNamespace() {
+      if (namespaceBuilder_ == null) {
+        if (selectionCase_ == 6) {
+          selectionCase_ = 0;
+          selection_ = null;
+          onChanged();
+        }
+      } else {
+        if (selectionCase_ == 6) {
+          selectionCase_ = 0;
+          selection_ = null;
+        }
+        namespaceBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. At least one label.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+     */
+    public dev.threadkeep.v1.MemoryNamespace.Builder getNamespaceBuilder() {
+      return internalGetNamespaceFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. At least one label.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.MemoryNamespaceOrBuilder getNamespaceOrBuilder() {
+      if ((selectionCase_ == 6) && (namespaceBuilder_ != null)) {
+        return namespaceBuilder_.getMessageOrBuilder();
+      } else {
+        if (selectionCase_ == 6) {
+          return (dev.threadkeep.v1.MemoryNamespace) selection_;
+        }
+        return dev.threadkeep.v1.MemoryNamespace.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. At least one label.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.MemoryNamespace, dev.threadkeep.v1.MemoryNamespace.Builder, dev.threadkeep.v1.MemoryNamespaceOrBuilder> 
+        internalGetNamespaceFieldBuilder() {
+      if (namespaceBuilder_ == null) {
+        if (!(selectionCase_ == 6)) {
+          selection_ = dev.threadkeep.v1.MemoryNamespace.getDefaultInstance();
+        }
+        namespaceBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.MemoryNamespace, dev.threadkeep.v1.MemoryNamespace.Builder, dev.threadkeep.v1.MemoryNamespaceOrBuilder>(
+                (dev.threadkeep.v1.MemoryNamespace) selection_,
+                getParentForChildren(),
+                isClean());
+        selection_ = null;
+      }
+      selectionCase_ = 6;
+      onChanged();
+      return namespaceBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.DeleteMemoriesRequest)

@@ -39,7 +39,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Entries with these ids.
+   * Entries with these ids in the root namespace.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -48,7 +48,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   boolean hasIds();
   /**
    * <pre>
-   * Entries with these ids.
+   * Entries with these ids in the root namespace.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -57,7 +57,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   dev.threadkeep.v1.MemoryIds getIds();
   /**
    * <pre>
-   * Entries with these ids.
+   * Entries with these ids in the root namespace.
    * </pre>
    *
    * <code>.threadkeep.v1.MemoryIds ids = 2 [json_name = "ids"];</code>
@@ -66,7 +66,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Entries that come from this session. The session need not exist.
+   * Entries that come from this session, in all namespaces. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -75,7 +75,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   boolean hasSessionId();
   /**
    * <pre>
-   * Entries that come from this session. The session need not exist.
+   * Entries that come from this session, in all namespaces. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -84,7 +84,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Entries that come from this session. The session need not exist.
+   * Entries that come from this session, in all namespaces. The session need not exist.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -95,7 +95,7 @@ public interface DeleteMemoriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * All entries. Must be true.
+   * All entries, in all namespaces. Must be true.
    * </pre>
    *
    * <code>bool all = 4 [json_name = "all"];</code>
@@ -104,13 +104,67 @@ public interface DeleteMemoriesRequestOrBuilder extends
   boolean hasAll();
   /**
    * <pre>
-   * All entries. Must be true.
+   * All entries, in all namespaces. Must be true.
    * </pre>
    *
    * <code>bool all = 4 [json_name = "all"];</code>
    * @return The all.
    */
   boolean getAll();
+
+  /**
+   * <pre>
+   * Entries with these names.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+   * @return Whether the names field is set.
+   */
+  boolean hasNames();
+  /**
+   * <pre>
+   * Entries with these names.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+   * @return The names.
+   */
+  dev.threadkeep.v1.MemoryNames getNames();
+  /**
+   * <pre>
+   * Entries with these names.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNames names = 5 [json_name = "names"];</code>
+   */
+  dev.threadkeep.v1.MemoryNamesOrBuilder getNamesOrBuilder();
+
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. At least one label.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+   * @return Whether the namespace field is set.
+   */
+  boolean hasNamespace();
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. At least one label.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+   * @return The namespace.
+   */
+  dev.threadkeep.v1.MemoryNamespace getNamespace();
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. At least one label.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.MemoryNamespace namespace = 6 [json_name = "namespace"];</code>
+   */
+  dev.threadkeep.v1.MemoryNamespaceOrBuilder getNamespaceOrBuilder();
 
   dev.threadkeep.v1.DeleteMemoriesRequest.SelectionCase getSelectionCase();
 }

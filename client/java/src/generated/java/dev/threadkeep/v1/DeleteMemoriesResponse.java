@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   private long notFound_ = 0L;
   /**
    * <pre>
-   * Number of ids that matched no entry of the scope.
+   * Number of ids or names that matched no entry of the scope.
    * </pre>
    *
    * <code>int64 not_found = 3 [json_name = "notFound"];</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
     private long notFound_ ;
     /**
      * <pre>
-     * Number of ids that matched no entry of the scope.
+     * Number of ids or names that matched no entry of the scope.
      * </pre>
      *
      * <code>int64 not_found = 3 [json_name = "notFound"];</code>
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of ids that matched no entry of the scope.
+     * Number of ids or names that matched no entry of the scope.
      * </pre>
      *
      * <code>int64 not_found = 3 [json_name = "notFound"];</code>
@@ -641,7 +641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of ids that matched no entry of the scope.
+     * Number of ids or names that matched no entry of the scope.
      * </pre>
      *
      * <code>int64 not_found = 3 [json_name = "notFound"];</code>

@@ -32,7 +32,7 @@ public interface DeleteMemoriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * Number of ids that matched no entry of the scope.
+   * Number of ids or names that matched no entry of the scope.
    * </pre>
    *
    * <code>int64 not_found = 3 [json_name = "notFound"];</code>

@@ -264,8 +264,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-   * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-   * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+   * separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+   * one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+   * bytes. Empty if more is left.
    * </pre>
    *
    * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -287,8 +288,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-   * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-   * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+   * separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+   * one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+   * bytes. Empty if more is left.
    * </pre>
    *
    * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -1662,8 +1664,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+     * one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+     * bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -1684,8 +1687,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+     * one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+     * bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -1707,8 +1711,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+     * one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+     * bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -1726,8 +1731,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+     * one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+     * bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>
@@ -1742,8 +1748,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * SHA-256, in hexadecimal, of one line for each deleted session and memory: `session` or `memory`, app, user id and id,
-     * separated by tabs and ended by a line feed. For a removal of events, of one line for each event: `event`, app, user
-     * id, session id, event id and seq. The lines are in the order of their UTF-8 bytes. Empty if more is left.
+     * separated by tabs and ended by a line feed; the labels of a memory's namespace follow its id. For a removal of events, of
+     * one line for each event: `event`, app, user id, session id, event id and seq. The lines are in the order of their UTF-8
+     * bytes. Empty if more is left.
      * </pre>
      *
      * <code>string ids_digest = 9 [json_name = "idsDigest"];</code>

@@ -99,7 +99,8 @@ public enum ErrorReason
   ERROR_REASON_EVENT_ID_CONFLICT(8),
   /**
    * <pre>
-   * The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    * </pre>
    *
@@ -448,7 +449,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_EVENT_ID_CONFLICT_VALUE = 8;
   /**
    * <pre>
-   * The log or the session changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    * </pre>
    *

@@ -188,6 +188,21 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int REFRESH_TTL_FIELD_NUMBER = 5;
+  private boolean refreshTtl_ = false;
+  /**
+   * <pre>
+   * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+   * </pre>
+   *
+   * <code>bool refresh_ttl = 5 [json_name = "refreshTtl"];</code>
+   * @return The refreshTtl.
+   */
+  @java.lang.Override
+  public boolean getRefreshTtl() {
+    return refreshTtl_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -214,6 +229,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pageToken_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 4, pageToken_);
     }
+    if (refreshTtl_ != false) {
+      output.writeBool(5, refreshTtl_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -237,6 +255,10 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pageToken_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(4, pageToken_);
+    }
+    if (refreshTtl_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(5, refreshTtl_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -267,6 +289,8 @@ private static final long serialVersionUID = 0L;
         != other.getPageSize()) return false;
     if (!getPageToken()
         .equals(other.getPageToken())) return false;
+    if (getRefreshTtl()
+        != other.getRefreshTtl()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -290,6 +314,9 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getPageSize();
     hash = (37 * hash) + PAGE_TOKEN_FIELD_NUMBER;
     hash = (53 * hash) + getPageToken().hashCode();
+    hash = (37 * hash) + REFRESH_TTL_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getRefreshTtl());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -444,6 +471,7 @@ private static final long serialVersionUID = 0L;
       }
       pageSize_ = 0;
       pageToken_ = "";
+      refreshTtl_ = false;
       return this;
     }
 
@@ -496,6 +524,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.pageToken_ = pageToken_;
       }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.refreshTtl_ = refreshTtl_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -524,6 +555,9 @@ private static final long serialVersionUID = 0L;
         pageToken_ = other.pageToken_;
         bitField0_ |= 0x00000008;
         onChanged();
+      }
+      if (other.getRefreshTtl() != false) {
+        setRefreshTtl(other.getRefreshTtl());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -575,6 +609,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 34
+            case 40: {
+              refreshTtl_ = input.readBool();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1041,6 +1080,50 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       pageToken_ = value;
       bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+
+    private boolean refreshTtl_ ;
+    /**
+     * <pre>
+     * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+     * </pre>
+     *
+     * <code>bool refresh_ttl = 5 [json_name = "refreshTtl"];</code>
+     * @return The refreshTtl.
+     */
+    @java.lang.Override
+    public boolean getRefreshTtl() {
+      return refreshTtl_;
+    }
+    /**
+     * <pre>
+     * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+     * </pre>
+     *
+     * <code>bool refresh_ttl = 5 [json_name = "refreshTtl"];</code>
+     * @param value The refreshTtl to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRefreshTtl(boolean value) {
+
+      refreshTtl_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+     * </pre>
+     *
+     * <code>bool refresh_ttl = 5 [json_name = "refreshTtl"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRefreshTtl() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      refreshTtl_ = false;
       onChanged();
       return this;
     }

@@ -94,4 +94,14 @@ public interface ListMemoriesRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getPageTokenBytes();
+
+  /**
+   * <pre>
+   * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+   * </pre>
+   *
+   * <code>bool refresh_ttl = 5 [json_name = "refreshTtl"];</code>
+   * @return The refreshTtl.
+   */
+  boolean getRefreshTtl();
 }

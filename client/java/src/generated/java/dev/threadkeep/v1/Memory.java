@@ -37,6 +37,21 @@ public final class Memory {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_MemoryEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_MemoryName_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_MemoryName_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_MemoryNamespace_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_MemoryNamespace_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_MetadataCondition_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_MetadataCondition_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_MemoryFilter_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -56,36 +71,59 @@ public final class Memory {
   static {
     java.lang.String[] descriptorData = {
       "\n\032threadkeep/v1/memory.proto\022\rthreadkeep" +
-      ".v1\032\037google/protobuf/timestamp.proto\032\033th" +
-      "readkeep/v1/message.proto\032\032threadkeep/v1" +
-      "/search.proto\"8\n\013MemoryScope\022\020\n\003app\030\001 \001(" +
-      "\tR\003app\022\027\n\007user_id\030\002 \001(\tR\006userId\"\304\003\n\013Memo" +
-      "ryEntry\022\016\n\002id\030\001 \001(\tR\002id\0224\n\007content\030\002 \001(\013" +
-      "2\032.threadkeep.v1.ChatMessageR\007content\022\026\n" +
-      "\006author\030\003 \001(\tR\006author\0229\n\nevent_time\030\004 \001(" +
-      "\0132\032.google.protobuf.TimestampR\teventTime" +
-      "\022\035\n\nsession_id\030\005 \001(\tR\tsessionId\022\031\n\010event" +
-      "_id\030\006 \001(\tR\007eventId\022#\n\rmetadata_json\030\007 \001(" +
-      "\tR\014metadataJson\0220\n\005scope\030\010 \001(\0132\032.threadk" +
-      "eep.v1.MemoryScopeR\005scope\022;\n\013record_time" +
-      "\030\t \001(\0132\032.google.protobuf.TimestampR\nreco" +
-      "rdTime\022\024\n\005score\030\n \001(\001R\005score\0228\n\nhighligh" +
-      "ts\030\013 \003(\0132\030.threadkeep.v1.HighlightR\nhigh" +
-      "lights\"\273\002\n\014MemoryFilter\022\037\n\013session_ids\030\001" +
-      " \003(\tR\nsessionIds\022\030\n\007authors\030\002 \003(\tR\007autho" +
-      "rs\0227\n\tfrom_time\030\003 \001(\0132\032.google.protobuf." +
-      "TimestampR\010fromTime\0223\n\007to_time\030\004 \001(\0132\032.g" +
-      "oogle.protobuf.TimestampR\006toTime\022E\n\010meta" +
-      "data\030\005 \003(\0132).threadkeep.v1.MemoryFilter." +
-      "MetadataEntryR\010metadata\032;\n\rMetadataEntry" +
-      "\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value" +
-      ":\0028\001BU\n\021dev.threadkeep.v1P\001Z>github.com/" +
-      "threadkeep/threadkeep-go/threadkeep/v1;t" +
-      "hreadkeepv1b\006proto3"
+      ".v1\032\036google/protobuf/duration.proto\032\037goo" +
+      "gle/protobuf/timestamp.proto\032\033threadkeep" +
+      "/v1/message.proto\032\032threadkeep/v1/search." +
+      "proto\"8\n\013MemoryScope\022\020\n\003app\030\001 \001(\tR\003app\022\027" +
+      "\n\007user_id\030\002 \001(\tR\006userId\"\235\005\n\013MemoryEntry\022" +
+      "\016\n\002id\030\001 \001(\tR\002id\0224\n\007content\030\002 \001(\0132\032.threa" +
+      "dkeep.v1.ChatMessageR\007content\022\026\n\006author\030" +
+      "\003 \001(\tR\006author\0229\n\nevent_time\030\004 \001(\0132\032.goog" +
+      "le.protobuf.TimestampR\teventTime\022\035\n\nsess" +
+      "ion_id\030\005 \001(\tR\tsessionId\022\031\n\010event_id\030\006 \001(" +
+      "\tR\007eventId\022#\n\rmetadata_json\030\007 \001(\tR\014metad" +
+      "ataJson\0220\n\005scope\030\010 \001(\0132\032.threadkeep.v1.M" +
+      "emoryScopeR\005scope\022;\n\013record_time\030\t \001(\0132\032" +
+      ".google.protobuf.TimestampR\nrecordTime\022\024" +
+      "\n\005score\030\n \001(\001R\005score\0228\n\nhighlights\030\013 \003(\013" +
+      "2\030.threadkeep.v1.HighlightR\nhighlights\022\034" +
+      "\n\tnamespace\030\014 \003(\tR\tnamespace\022;\n\013update_t" +
+      "ime\030\r \001(\0132\032.google.protobuf.TimestampR\nu" +
+      "pdateTime\022+\n\003ttl\030\016 \001(\0132\031.google.protobuf" +
+      ".DurationR\003ttl\022;\n\013expire_time\030\017 \001(\0132\032.go" +
+      "ogle.protobuf.TimestampR\nexpireTime\022\022\n\004e" +
+      "tag\030\020 \001(\tR\004etag\":\n\nMemoryName\022\034\n\tnamespa" +
+      "ce\030\001 \003(\tR\tnamespace\022\016\n\002id\030\002 \001(\tR\002id\")\n\017M" +
+      "emoryNamespace\022\026\n\006labels\030\001 \003(\tR\006labels\"\201" +
+      "\001\n\021MetadataCondition\022\020\n\003key\030\001 \001(\tR\003key\022;" +
+      "\n\010operator\030\002 \001(\0162\037.threadkeep.v1.Metadat" +
+      "aOperatorR\010operator\022\035\n\nvalue_json\030\003 \001(\tR" +
+      "\tvalueJson\"\250\003\n\014MemoryFilter\022\037\n\013session_i" +
+      "ds\030\001 \003(\tR\nsessionIds\022\030\n\007authors\030\002 \003(\tR\007a" +
+      "uthors\0227\n\tfrom_time\030\003 \001(\0132\032.google.proto" +
+      "buf.TimestampR\010fromTime\0223\n\007to_time\030\004 \001(\013" +
+      "2\032.google.protobuf.TimestampR\006toTime\022E\n\010" +
+      "metadata\030\005 \003(\0132).threadkeep.v1.MemoryFil" +
+      "ter.MetadataEntryR\010metadata\022)\n\020namespace" +
+      "_prefix\030\006 \003(\tR\017namespacePrefix\022@\n\ncondit" +
+      "ions\030\007 \003(\0132 .threadkeep.v1.MetadataCondi" +
+      "tionR\nconditions\032;\n\rMetadataEntry\022\020\n\003key" +
+      "\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001*\225\002" +
+      "\n\020MetadataOperator\022!\n\035METADATA_OPERATOR_" +
+      "UNSPECIFIED\020\000\022\033\n\027METADATA_OPERATOR_EQUAL" +
+      "\020\001\022\037\n\033METADATA_OPERATOR_NOT_EQUAL\020\002\022\035\n\031M" +
+      "ETADATA_OPERATOR_GREATER\020\003\022&\n\"METADATA_O" +
+      "PERATOR_GREATER_OR_EQUAL\020\004\022\032\n\026METADATA_O" +
+      "PERATOR_LESS\020\005\022#\n\037METADATA_OPERATOR_LESS" +
+      "_OR_EQUAL\020\006\022\030\n\024METADATA_OPERATOR_IN\020\007BU\n" +
+      "\021dev.threadkeep.v1P\001Z>github.com/threadk" +
+      "eep/threadkeep-go/threadkeep/v1;threadke" +
+      "epv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          com.google.protobuf.DurationProto.getDescriptor(),
           com.google.protobuf.TimestampProto.getDescriptor(),
           dev.threadkeep.v1.Message.getDescriptor(),
           dev.threadkeep.v1.Search.getDescriptor(),
@@ -101,13 +139,31 @@ public final class Memory {
     internal_static_threadkeep_v1_MemoryEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_MemoryEntry_descriptor,
-        new java.lang.String[] { "Id", "Content", "Author", "EventTime", "SessionId", "EventId", "MetadataJson", "Scope", "RecordTime", "Score", "Highlights", });
-    internal_static_threadkeep_v1_MemoryFilter_descriptor =
+        new java.lang.String[] { "Id", "Content", "Author", "EventTime", "SessionId", "EventId", "MetadataJson", "Scope", "RecordTime", "Score", "Highlights", "Namespace", "UpdateTime", "Ttl", "ExpireTime", "Etag", });
+    internal_static_threadkeep_v1_MemoryName_descriptor =
       getDescriptor().getMessageTypes().get(2);
+    internal_static_threadkeep_v1_MemoryName_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_MemoryName_descriptor,
+        new java.lang.String[] { "Namespace", "Id", });
+    internal_static_threadkeep_v1_MemoryNamespace_descriptor =
+      getDescriptor().getMessageTypes().get(3);
+    internal_static_threadkeep_v1_MemoryNamespace_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_MemoryNamespace_descriptor,
+        new java.lang.String[] { "Labels", });
+    internal_static_threadkeep_v1_MetadataCondition_descriptor =
+      getDescriptor().getMessageTypes().get(4);
+    internal_static_threadkeep_v1_MetadataCondition_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_MetadataCondition_descriptor,
+        new java.lang.String[] { "Key", "Operator", "ValueJson", });
+    internal_static_threadkeep_v1_MemoryFilter_descriptor =
+      getDescriptor().getMessageTypes().get(5);
     internal_static_threadkeep_v1_MemoryFilter_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_MemoryFilter_descriptor,
-        new java.lang.String[] { "SessionIds", "Authors", "FromTime", "ToTime", "Metadata", });
+        new java.lang.String[] { "SessionIds", "Authors", "FromTime", "ToTime", "Metadata", "NamespacePrefix", "Conditions", });
     internal_static_threadkeep_v1_MemoryFilter_MetadataEntry_descriptor =
       internal_static_threadkeep_v1_MemoryFilter_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_MemoryFilter_MetadataEntry_fieldAccessorTable = new
@@ -115,6 +171,7 @@ public final class Memory {
         internal_static_threadkeep_v1_MemoryFilter_MetadataEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     descriptor.resolveAllFeaturesImmutable();
+    com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Message.getDescriptor();
     dev.threadkeep.v1.Search.getDescriptor();

@@ -38,6 +38,9 @@ private static final long serialVersionUID = 0L;
     eventId_ = "";
     metadataJson_ = "";
     highlights_ = java.util.Collections.emptyList();
+    namespace_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    etag_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -59,8 +62,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object id_ = "";
   /**
    * <pre>
-   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-   * bytes.
+   * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+   * At most 255 bytes.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -81,8 +84,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-   * bytes.
+   * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+   * At most 255 bytes.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -413,7 +416,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp recordTime_;
   /**
    * <pre>
-   * OUTPUT_ONLY. Time at which the entry was added.
+   * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -425,7 +428,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Time at which the entry was added.
+   * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -437,7 +440,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Time at which the entry was added.
+   * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -523,6 +526,227 @@ private static final long serialVersionUID = 0L;
     return highlights_.get(index);
   }
 
+  public static final int NAMESPACE_FIELD_NUMBER = 12;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList namespace_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+   * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+   * </pre>
+   *
+   * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+   * @return A list containing the namespace.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getNamespaceList() {
+    return namespace_;
+  }
+  /**
+   * <pre>
+   * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+   * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+   * </pre>
+   *
+   * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+   * @return The count of namespace.
+   */
+  public int getNamespaceCount() {
+    return namespace_.size();
+  }
+  /**
+   * <pre>
+   * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+   * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+   * </pre>
+   *
+   * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+   * @param index The index of the element to return.
+   * @return The namespace at the given index.
+   */
+  public java.lang.String getNamespace(int index) {
+    return namespace_.get(index);
+  }
+  /**
+   * <pre>
+   * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+   * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+   * </pre>
+   *
+   * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the namespace at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getNamespaceBytes(int index) {
+    return namespace_.getByteString(index);
+  }
+
+  public static final int UPDATE_TIME_FIELD_NUMBER = 13;
+  private com.google.protobuf.Timestamp updateTime_;
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+   * @return Whether the updateTime field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdateTime() {
+    return ((bitField0_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+   * @return The updateTime.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getUpdateTime() {
+    return updateTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updateTime_;
+  }
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getUpdateTimeOrBuilder() {
+    return updateTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updateTime_;
+  }
+
+  public static final int TTL_FIELD_NUMBER = 14;
+  private com.google.protobuf.Duration ttl_;
+  /**
+   * <pre>
+   * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+   * @return Whether the ttl field is set.
+   */
+  @java.lang.Override
+  public boolean hasTtl() {
+    return ((bitField0_ & 0x00000020) != 0);
+  }
+  /**
+   * <pre>
+   * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+   * @return The ttl.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getTtl() {
+    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  }
+  /**
+   * <pre>
+   * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
+    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  }
+
+  public static final int EXPIRE_TIME_FIELD_NUMBER = 15;
+  private com.google.protobuf.Timestamp expireTime_;
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+   * Absent if it does not expire.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+   * @return Whether the expireTime field is set.
+   */
+  @java.lang.Override
+  public boolean hasExpireTime() {
+    return ((bitField0_ & 0x00000040) != 0);
+  }
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+   * Absent if it does not expire.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+   * @return The expireTime.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getExpireTime() {
+    return expireTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : expireTime_;
+  }
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+   * Absent if it does not expire.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getExpireTimeOrBuilder() {
+    return expireTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : expireTime_;
+  }
+
+  public static final int ETAG_FIELD_NUMBER = 16;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object etag_ = "";
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+   * </pre>
+   *
+   * <code>string etag = 16 [json_name = "etag"];</code>
+   * @return The etag.
+   */
+  @java.lang.Override
+  public java.lang.String getEtag() {
+    java.lang.Object ref = etag_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      etag_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+   * </pre>
+   *
+   * <code>string etag = 16 [json_name = "etag"];</code>
+   * @return The bytes for etag.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getEtagBytes() {
+    java.lang.Object ref = etag_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      etag_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -569,6 +793,21 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < highlights_.size(); i++) {
       output.writeMessage(11, highlights_.get(i));
+    }
+    for (int i = 0; i < namespace_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 12, namespace_.getRaw(i));
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      output.writeMessage(13, getUpdateTime());
+    }
+    if (((bitField0_ & 0x00000020) != 0)) {
+      output.writeMessage(14, getTtl());
+    }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      output.writeMessage(15, getExpireTime());
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 16, etag_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -617,6 +856,29 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < highlights_.size(); i++) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, highlights_.get(i));
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < namespace_.size(); i++) {
+        dataSize += computeStringSizeNoTag(namespace_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getNamespaceList().size();
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(13, getUpdateTime());
+    }
+    if (((bitField0_ & 0x00000020) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, getTtl());
+    }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(15, getExpireTime());
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(16, etag_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -668,6 +930,25 @@ private static final long serialVersionUID = 0L;
             other.getScore())) return false;
     if (!getHighlightsList()
         .equals(other.getHighlightsList())) return false;
+    if (!getNamespaceList()
+        .equals(other.getNamespaceList())) return false;
+    if (hasUpdateTime() != other.hasUpdateTime()) return false;
+    if (hasUpdateTime()) {
+      if (!getUpdateTime()
+          .equals(other.getUpdateTime())) return false;
+    }
+    if (hasTtl() != other.hasTtl()) return false;
+    if (hasTtl()) {
+      if (!getTtl()
+          .equals(other.getTtl())) return false;
+    }
+    if (hasExpireTime() != other.hasExpireTime()) return false;
+    if (hasExpireTime()) {
+      if (!getExpireTime()
+          .equals(other.getExpireTime())) return false;
+    }
+    if (!getEtag()
+        .equals(other.getEtag())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -712,6 +993,24 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + HIGHLIGHTS_FIELD_NUMBER;
       hash = (53 * hash) + getHighlightsList().hashCode();
     }
+    if (getNamespaceCount() > 0) {
+      hash = (37 * hash) + NAMESPACE_FIELD_NUMBER;
+      hash = (53 * hash) + getNamespaceList().hashCode();
+    }
+    if (hasUpdateTime()) {
+      hash = (37 * hash) + UPDATE_TIME_FIELD_NUMBER;
+      hash = (53 * hash) + getUpdateTime().hashCode();
+    }
+    if (hasTtl()) {
+      hash = (37 * hash) + TTL_FIELD_NUMBER;
+      hash = (53 * hash) + getTtl().hashCode();
+    }
+    if (hasExpireTime()) {
+      hash = (37 * hash) + EXPIRE_TIME_FIELD_NUMBER;
+      hash = (53 * hash) + getExpireTime().hashCode();
+    }
+    hash = (37 * hash) + ETAG_FIELD_NUMBER;
+    hash = (53 * hash) + getEtag().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -851,6 +1150,9 @@ private static final long serialVersionUID = 0L;
         internalGetScopeFieldBuilder();
         internalGetRecordTimeFieldBuilder();
         internalGetHighlightsFieldBuilder();
+        internalGetUpdateTimeFieldBuilder();
+        internalGetTtlFieldBuilder();
+        internalGetExpireTimeFieldBuilder();
       }
     }
     @java.lang.Override
@@ -890,6 +1192,24 @@ private static final long serialVersionUID = 0L;
         highlightsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000400);
+      namespace_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      updateTime_ = null;
+      if (updateTimeBuilder_ != null) {
+        updateTimeBuilder_.dispose();
+        updateTimeBuilder_ = null;
+      }
+      ttl_ = null;
+      if (ttlBuilder_ != null) {
+        ttlBuilder_.dispose();
+        ttlBuilder_ = null;
+      }
+      expireTime_ = null;
+      if (expireTimeBuilder_ != null) {
+        expireTimeBuilder_.dispose();
+        expireTimeBuilder_ = null;
+      }
+      etag_ = "";
       return this;
     }
 
@@ -979,6 +1299,31 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000200) != 0)) {
         result.score_ = score_;
       }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        namespace_.makeImmutable();
+        result.namespace_ = namespace_;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.updateTime_ = updateTimeBuilder_ == null
+            ? updateTime_
+            : updateTimeBuilder_.build();
+        to_bitField0_ |= 0x00000010;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.ttl_ = ttlBuilder_ == null
+            ? ttl_
+            : ttlBuilder_.build();
+        to_bitField0_ |= 0x00000020;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.expireTime_ = expireTimeBuilder_ == null
+            ? expireTime_
+            : expireTimeBuilder_.build();
+        to_bitField0_ |= 0x00000040;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.etag_ = etag_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1059,6 +1404,30 @@ private static final long serialVersionUID = 0L;
             highlightsBuilder_.addAllMessages(other.highlights_);
           }
         }
+      }
+      if (!other.namespace_.isEmpty()) {
+        if (namespace_.isEmpty()) {
+          namespace_ = other.namespace_;
+          bitField0_ |= 0x00000800;
+        } else {
+          ensureNamespaceIsMutable();
+          namespace_.addAll(other.namespace_);
+        }
+        onChanged();
+      }
+      if (other.hasUpdateTime()) {
+        mergeUpdateTime(other.getUpdateTime());
+      }
+      if (other.hasTtl()) {
+        mergeTtl(other.getTtl());
+      }
+      if (other.hasExpireTime()) {
+        mergeExpireTime(other.getExpireTime());
+      }
+      if (!other.getEtag().isEmpty()) {
+        etag_ = other.etag_;
+        bitField0_ |= 0x00008000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1157,6 +1526,38 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 90
+            case 98: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureNamespaceIsMutable();
+              namespace_.add(s);
+              break;
+            } // case 98
+            case 106: {
+              input.readMessage(
+                  internalGetUpdateTimeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 106
+            case 114: {
+              input.readMessage(
+                  internalGetTtlFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 114
+            case 122: {
+              input.readMessage(
+                  internalGetExpireTimeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 122
+            case 130: {
+              etag_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 130
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1177,8 +1578,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object id_ = "";
     /**
      * <pre>
-     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-     * bytes.
+     * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+     * At most 255 bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -1198,8 +1599,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-     * bytes.
+     * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+     * At most 255 bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -1220,8 +1621,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-     * bytes.
+     * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+     * At most 255 bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -1238,8 +1639,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-     * bytes.
+     * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+     * At most 255 bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -1253,8 +1654,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-     * bytes.
+     * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+     * At most 255 bytes.
      * </pre>
      *
      * <code>string id = 1 [json_name = "id"];</code>
@@ -2125,7 +2526,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> recordTimeBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. Time at which the entry was added.
+     * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2136,7 +2537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Time at which the entry was added.
+     * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2151,7 +2552,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Time at which the entry was added.
+     * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2171,7 +2572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Time at which the entry was added.
+     * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2189,7 +2590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Time at which the entry was added.
+     * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2214,7 +2615,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Time at which the entry was added.
+     * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2231,7 +2632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Time at which the entry was added.
+     * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2243,7 +2644,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Time at which the entry was added.
+     * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2258,7 +2659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Time at which the entry was added.
+     * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -2631,6 +3032,734 @@ private static final long serialVersionUID = 0L;
         highlights_ = null;
       }
       return highlightsBuilder_;
+    }
+
+    private com.google.protobuf.LazyStringArrayList namespace_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureNamespaceIsMutable() {
+      if (!namespace_.isModifiable()) {
+        namespace_ = new com.google.protobuf.LazyStringArrayList(namespace_);
+      }
+      bitField0_ |= 0x00000800;
+    }
+    /**
+     * <pre>
+     * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+     * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+     * </pre>
+     *
+     * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+     * @return A list containing the namespace.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getNamespaceList() {
+      namespace_.makeImmutable();
+      return namespace_;
+    }
+    /**
+     * <pre>
+     * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+     * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+     * </pre>
+     *
+     * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+     * @return The count of namespace.
+     */
+    public int getNamespaceCount() {
+      return namespace_.size();
+    }
+    /**
+     * <pre>
+     * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+     * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+     * </pre>
+     *
+     * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+     * @param index The index of the element to return.
+     * @return The namespace at the given index.
+     */
+    public java.lang.String getNamespace(int index) {
+      return namespace_.get(index);
+    }
+    /**
+     * <pre>
+     * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+     * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+     * </pre>
+     *
+     * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the namespace at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getNamespaceBytes(int index) {
+      return namespace_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+     * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+     * </pre>
+     *
+     * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+     * @param index The index to set the value at.
+     * @param value The namespace to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNamespace(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureNamespaceIsMutable();
+      namespace_.set(index, value);
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+     * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+     * </pre>
+     *
+     * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+     * @param value The namespace to add.
+     * @return This builder for chaining.
+     */
+    public Builder addNamespace(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureNamespaceIsMutable();
+      namespace_.add(value);
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+     * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+     * </pre>
+     *
+     * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+     * @param values The namespace to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllNamespace(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureNamespaceIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, namespace_);
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+     * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+     * </pre>
+     *
+     * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNamespace() {
+      namespace_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000800);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+     * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+     * </pre>
+     *
+     * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+     * @param value The bytes of the namespace to add.
+     * @return This builder for chaining.
+     */
+    public Builder addNamespaceBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureNamespaceIsMutable();
+      namespace_.add(value);
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Timestamp updateTime_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> updateTimeBuilder_;
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+     * @return Whether the updateTime field is set.
+     */
+    public boolean hasUpdateTime() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+     * @return The updateTime.
+     */
+    public com.google.protobuf.Timestamp getUpdateTime() {
+      if (updateTimeBuilder_ == null) {
+        return updateTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updateTime_;
+      } else {
+        return updateTimeBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+     */
+    public Builder setUpdateTime(com.google.protobuf.Timestamp value) {
+      if (updateTimeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        updateTime_ = value;
+      } else {
+        updateTimeBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+     */
+    public Builder setUpdateTime(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (updateTimeBuilder_ == null) {
+        updateTime_ = builderForValue.build();
+      } else {
+        updateTimeBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+     */
+    public Builder mergeUpdateTime(com.google.protobuf.Timestamp value) {
+      if (updateTimeBuilder_ == null) {
+        if (((bitField0_ & 0x00001000) != 0) &&
+          updateTime_ != null &&
+          updateTime_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getUpdateTimeBuilder().mergeFrom(value);
+        } else {
+          updateTime_ = value;
+        }
+      } else {
+        updateTimeBuilder_.mergeFrom(value);
+      }
+      if (updateTime_ != null) {
+        bitField0_ |= 0x00001000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+     */
+    public Builder clearUpdateTime() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      updateTime_ = null;
+      if (updateTimeBuilder_ != null) {
+        updateTimeBuilder_.dispose();
+        updateTimeBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getUpdateTimeBuilder() {
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return internalGetUpdateTimeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getUpdateTimeOrBuilder() {
+      if (updateTimeBuilder_ != null) {
+        return updateTimeBuilder_.getMessageOrBuilder();
+      } else {
+        return updateTime_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : updateTime_;
+      }
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetUpdateTimeFieldBuilder() {
+      if (updateTimeBuilder_ == null) {
+        updateTimeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getUpdateTime(),
+                getParentForChildren(),
+                isClean());
+        updateTime_ = null;
+      }
+      return updateTimeBuilder_;
+    }
+
+    private com.google.protobuf.Duration ttl_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
+    /**
+     * <pre>
+     * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+     * @return Whether the ttl field is set.
+     */
+    public boolean hasTtl() {
+      return ((bitField0_ & 0x00002000) != 0);
+    }
+    /**
+     * <pre>
+     * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+     * @return The ttl.
+     */
+    public com.google.protobuf.Duration getTtl() {
+      if (ttlBuilder_ == null) {
+        return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+      } else {
+        return ttlBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+     */
+    public Builder setTtl(com.google.protobuf.Duration value) {
+      if (ttlBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ttl_ = value;
+      } else {
+        ttlBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+     */
+    public Builder setTtl(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (ttlBuilder_ == null) {
+        ttl_ = builderForValue.build();
+      } else {
+        ttlBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+     */
+    public Builder mergeTtl(com.google.protobuf.Duration value) {
+      if (ttlBuilder_ == null) {
+        if (((bitField0_ & 0x00002000) != 0) &&
+          ttl_ != null &&
+          ttl_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getTtlBuilder().mergeFrom(value);
+        } else {
+          ttl_ = value;
+        }
+      } else {
+        ttlBuilder_.mergeFrom(value);
+      }
+      if (ttl_ != null) {
+        bitField0_ |= 0x00002000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+     */
+    public Builder clearTtl() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      ttl_ = null;
+      if (ttlBuilder_ != null) {
+        ttlBuilder_.dispose();
+        ttlBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+     */
+    public com.google.protobuf.Duration.Builder getTtlBuilder() {
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return internalGetTtlFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
+      if (ttlBuilder_ != null) {
+        return ttlBuilder_.getMessageOrBuilder();
+      } else {
+        return ttl_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+      }
+    }
+    /**
+     * <pre>
+     * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        internalGetTtlFieldBuilder() {
+      if (ttlBuilder_ == null) {
+        ttlBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getTtl(),
+                getParentForChildren(),
+                isClean());
+        ttl_ = null;
+      }
+      return ttlBuilder_;
+    }
+
+    private com.google.protobuf.Timestamp expireTime_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> expireTimeBuilder_;
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+     * Absent if it does not expire.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+     * @return Whether the expireTime field is set.
+     */
+    public boolean hasExpireTime() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+     * Absent if it does not expire.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+     * @return The expireTime.
+     */
+    public com.google.protobuf.Timestamp getExpireTime() {
+      if (expireTimeBuilder_ == null) {
+        return expireTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : expireTime_;
+      } else {
+        return expireTimeBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+     * Absent if it does not expire.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+     */
+    public Builder setExpireTime(com.google.protobuf.Timestamp value) {
+      if (expireTimeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        expireTime_ = value;
+      } else {
+        expireTimeBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+     * Absent if it does not expire.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+     */
+    public Builder setExpireTime(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (expireTimeBuilder_ == null) {
+        expireTime_ = builderForValue.build();
+      } else {
+        expireTimeBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+     * Absent if it does not expire.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+     */
+    public Builder mergeExpireTime(com.google.protobuf.Timestamp value) {
+      if (expireTimeBuilder_ == null) {
+        if (((bitField0_ & 0x00004000) != 0) &&
+          expireTime_ != null &&
+          expireTime_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getExpireTimeBuilder().mergeFrom(value);
+        } else {
+          expireTime_ = value;
+        }
+      } else {
+        expireTimeBuilder_.mergeFrom(value);
+      }
+      if (expireTime_ != null) {
+        bitField0_ |= 0x00004000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+     * Absent if it does not expire.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+     */
+    public Builder clearExpireTime() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      expireTime_ = null;
+      if (expireTimeBuilder_ != null) {
+        expireTimeBuilder_.dispose();
+        expireTimeBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+     * Absent if it does not expire.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getExpireTimeBuilder() {
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return internalGetExpireTimeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+     * Absent if it does not expire.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getExpireTimeOrBuilder() {
+      if (expireTimeBuilder_ != null) {
+        return expireTimeBuilder_.getMessageOrBuilder();
+      } else {
+        return expireTime_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : expireTime_;
+      }
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+     * Absent if it does not expire.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetExpireTimeFieldBuilder() {
+      if (expireTimeBuilder_ == null) {
+        expireTimeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getExpireTime(),
+                getParentForChildren(),
+                isClean());
+        expireTime_ = null;
+      }
+      return expireTimeBuilder_;
+    }
+
+    private java.lang.Object etag_ = "";
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+     * </pre>
+     *
+     * <code>string etag = 16 [json_name = "etag"];</code>
+     * @return The etag.
+     */
+    public java.lang.String getEtag() {
+      java.lang.Object ref = etag_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        etag_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+     * </pre>
+     *
+     * <code>string etag = 16 [json_name = "etag"];</code>
+     * @return The bytes for etag.
+     */
+    public com.google.protobuf.ByteString
+        getEtagBytes() {
+      java.lang.Object ref = etag_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        etag_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+     * </pre>
+     *
+     * <code>string etag = 16 [json_name = "etag"];</code>
+     * @param value The etag to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEtag(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      etag_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+     * </pre>
+     *
+     * <code>string etag = 16 [json_name = "etag"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEtag() {
+      etag_ = getDefaultInstance().getEtag();
+      bitField0_ = (bitField0_ & ~0x00008000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+     * </pre>
+     *
+     * <code>string etag = 16 [json_name = "etag"];</code>
+     * @param value The bytes for etag to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEtagBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      etag_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.MemoryEntry)

@@ -12,8 +12,8 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-   * bytes.
+   * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+   * At most 255 bytes.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -22,8 +22,8 @@ public interface MemoryEntryOrBuilder extends
   java.lang.String getId();
   /**
    * <pre>
-   * Id of the entry, unique within the scope: the caller's (an idempotency key) or one from the server. At most 255
-   * bytes.
+   * Id of the entry, unique within the scope and the namespace: the caller's (an idempotency key) or one from the server.
+   * At most 255 bytes.
    * </pre>
    *
    * <code>string id = 1 [json_name = "id"];</code>
@@ -199,7 +199,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Time at which the entry was added.
+   * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -208,7 +208,7 @@ public interface MemoryEntryOrBuilder extends
   boolean hasRecordTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. Time at which the entry was added.
+   * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -217,7 +217,7 @@ public interface MemoryEntryOrBuilder extends
   com.google.protobuf.Timestamp getRecordTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. Time at which the entry was added.
+   * OUTPUT_ONLY. Time at which the entry was added. A replacement keeps it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp record_time = 9 [json_name = "recordTime"];</code>
@@ -277,4 +277,153 @@ public interface MemoryEntryOrBuilder extends
    */
   dev.threadkeep.v1.HighlightOrBuilder getHighlightsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+   * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+   * </pre>
+   *
+   * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+   * @return A list containing the namespace.
+   */
+  java.util.List<java.lang.String>
+      getNamespaceList();
+  /**
+   * <pre>
+   * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+   * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+   * </pre>
+   *
+   * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+   * @return The count of namespace.
+   */
+  int getNamespaceCount();
+  /**
+   * <pre>
+   * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+   * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+   * </pre>
+   *
+   * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+   * @param index The index of the element to return.
+   * @return The namespace at the given index.
+   */
+  java.lang.String getNamespace(int index);
+  /**
+   * <pre>
+   * Namespace of the entry: a path of labels, such as ["preferences", "travel"]. Empty is the root. At most 16 labels of 1
+   * to 255 bytes without control characters; at most 1,024 bytes, with one for each label.
+   * </pre>
+   *
+   * <code>repeated string namespace = 12 [json_name = "namespace"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the namespace at the given index.
+   */
+  com.google.protobuf.ByteString
+      getNamespaceBytes(int index);
+
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+   * @return Whether the updateTime field is set.
+   */
+  boolean hasUpdateTime();
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+   * @return The updateTime.
+   */
+  com.google.protobuf.Timestamp getUpdateTime();
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time of the last replacement; record_time if there was none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp update_time = 13 [json_name = "updateTime"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getUpdateTimeOrBuilder();
+
+  /**
+   * <pre>
+   * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+   * @return Whether the ttl field is set.
+   */
+  boolean hasTtl();
+  /**
+   * <pre>
+   * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+   * @return The ttl.
+   */
+  com.google.protobuf.Duration getTtl();
+  /**
+   * <pre>
+   * How long the entry is kept after it is written, or read with refresh_ttl; positive. Absent means without limit.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration ttl = 14 [json_name = "ttl"];</code>
+   */
+  com.google.protobuf.DurationOrBuilder getTtlOrBuilder();
+
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+   * Absent if it does not expire.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+   * @return Whether the expireTime field is set.
+   */
+  boolean hasExpireTime();
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+   * Absent if it does not expire.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+   * @return The expireTime.
+   */
+  com.google.protobuf.Timestamp getExpireTime();
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Time at which the entry expires. From then on it is neither found nor listed, and it is deleted soon.
+   * Absent if it does not expire.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp expire_time = 15 [json_name = "expireTime"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getExpireTimeOrBuilder();
+
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+   * </pre>
+   *
+   * <code>string etag = 16 [json_name = "etag"];</code>
+   * @return The etag.
+   */
+  java.lang.String getEtag();
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Changes with each replacement, not with refresh_ttl; see MemoryWrite.expected_etag.
+   * </pre>
+   *
+   * <code>string etag = 16 [json_name = "etag"];</code>
+   * @return The bytes for etag.
+   */
+  com.google.protobuf.ByteString
+      getEtagBytes();
 }

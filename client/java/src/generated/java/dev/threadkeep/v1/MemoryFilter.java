@@ -36,6 +36,9 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.LazyStringArrayList.emptyList();
     authors_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
+    namespacePrefix_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    conditions_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -345,6 +348,120 @@ java.lang.String defaultValue) {
     return map.get(key);
   }
 
+  public static final int NAMESPACE_PREFIX_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList namespacePrefix_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. Empty means all namespaces.
+   * </pre>
+   *
+   * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+   * @return A list containing the namespacePrefix.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getNamespacePrefixList() {
+    return namespacePrefix_;
+  }
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. Empty means all namespaces.
+   * </pre>
+   *
+   * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+   * @return The count of namespacePrefix.
+   */
+  public int getNamespacePrefixCount() {
+    return namespacePrefix_.size();
+  }
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. Empty means all namespaces.
+   * </pre>
+   *
+   * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+   * @param index The index of the element to return.
+   * @return The namespacePrefix at the given index.
+   */
+  public java.lang.String getNamespacePrefix(int index) {
+    return namespacePrefix_.get(index);
+  }
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. Empty means all namespaces.
+   * </pre>
+   *
+   * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the namespacePrefix at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getNamespacePrefixBytes(int index) {
+    return namespacePrefix_.getByteString(index);
+  }
+
+  public static final int CONDITIONS_FIELD_NUMBER = 7;
+  @SuppressWarnings("serial")
+  private java.util.List<dev.threadkeep.v1.MetadataCondition> conditions_;
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<dev.threadkeep.v1.MetadataCondition> getConditionsList() {
+    return conditions_;
+  }
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends dev.threadkeep.v1.MetadataConditionOrBuilder> 
+      getConditionsOrBuilderList() {
+    return conditions_;
+  }
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  @java.lang.Override
+  public int getConditionsCount() {
+    return conditions_.size();
+  }
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.MetadataCondition getConditions(int index) {
+    return conditions_.get(index);
+  }
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.MetadataConditionOrBuilder getConditionsOrBuilder(
+      int index) {
+    return conditions_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -377,6 +494,12 @@ java.lang.String defaultValue) {
         internalGetMetadata(),
         MetadataDefaultEntryHolder.defaultEntry,
         5);
+    for (int i = 0; i < namespacePrefix_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 6, namespacePrefix_.getRaw(i));
+    }
+    for (int i = 0; i < conditions_.size(); i++) {
+      output.writeMessage(7, conditions_.get(i));
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -420,6 +543,18 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
           .computeMessageSize(5, metadata__);
     }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < namespacePrefix_.size(); i++) {
+        dataSize += computeStringSizeNoTag(namespacePrefix_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getNamespacePrefixList().size();
+    }
+    for (int i = 0; i < conditions_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, conditions_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -451,6 +586,10 @@ java.lang.String defaultValue) {
     }
     if (!internalGetMetadata().equals(
         other.internalGetMetadata())) return false;
+    if (!getNamespacePrefixList()
+        .equals(other.getNamespacePrefixList())) return false;
+    if (!getConditionsList()
+        .equals(other.getConditionsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -481,6 +620,14 @@ java.lang.String defaultValue) {
     if (!internalGetMetadata().getMap().isEmpty()) {
       hash = (37 * hash) + METADATA_FIELD_NUMBER;
       hash = (53 * hash) + internalGetMetadata().hashCode();
+    }
+    if (getNamespacePrefixCount() > 0) {
+      hash = (37 * hash) + NAMESPACE_PREFIX_FIELD_NUMBER;
+      hash = (53 * hash) + getNamespacePrefixList().hashCode();
+    }
+    if (getConditionsCount() > 0) {
+      hash = (37 * hash) + CONDITIONS_FIELD_NUMBER;
+      hash = (53 * hash) + getConditionsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -640,6 +787,7 @@ java.lang.String defaultValue) {
               .alwaysUseFieldBuilders) {
         internalGetFromTimeFieldBuilder();
         internalGetToTimeFieldBuilder();
+        internalGetConditionsFieldBuilder();
       }
     }
     @java.lang.Override
@@ -661,6 +809,15 @@ java.lang.String defaultValue) {
         toTimeBuilder_ = null;
       }
       internalGetMutableMetadata().clear();
+      namespacePrefix_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      if (conditionsBuilder_ == null) {
+        conditions_ = java.util.Collections.emptyList();
+      } else {
+        conditions_ = null;
+        conditionsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000040);
       return this;
     }
 
@@ -687,9 +844,22 @@ java.lang.String defaultValue) {
     @java.lang.Override
     public dev.threadkeep.v1.MemoryFilter buildPartial() {
       dev.threadkeep.v1.MemoryFilter result = new dev.threadkeep.v1.MemoryFilter(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(dev.threadkeep.v1.MemoryFilter result) {
+      if (conditionsBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0)) {
+          conditions_ = java.util.Collections.unmodifiableList(conditions_);
+          bitField0_ = (bitField0_ & ~0x00000040);
+        }
+        result.conditions_ = conditions_;
+      } else {
+        result.conditions_ = conditionsBuilder_.build();
+      }
     }
 
     private void buildPartial0(dev.threadkeep.v1.MemoryFilter result) {
@@ -718,6 +888,10 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.metadata_ = internalGetMetadata();
         result.metadata_.makeImmutable();
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        namespacePrefix_.makeImmutable();
+        result.namespacePrefix_ = namespacePrefix_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -763,6 +937,42 @@ java.lang.String defaultValue) {
       internalGetMutableMetadata().mergeFrom(
           other.internalGetMetadata());
       bitField0_ |= 0x00000010;
+      if (!other.namespacePrefix_.isEmpty()) {
+        if (namespacePrefix_.isEmpty()) {
+          namespacePrefix_ = other.namespacePrefix_;
+          bitField0_ |= 0x00000020;
+        } else {
+          ensureNamespacePrefixIsMutable();
+          namespacePrefix_.addAll(other.namespacePrefix_);
+        }
+        onChanged();
+      }
+      if (conditionsBuilder_ == null) {
+        if (!other.conditions_.isEmpty()) {
+          if (conditions_.isEmpty()) {
+            conditions_ = other.conditions_;
+            bitField0_ = (bitField0_ & ~0x00000040);
+          } else {
+            ensureConditionsIsMutable();
+            conditions_.addAll(other.conditions_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.conditions_.isEmpty()) {
+          if (conditionsBuilder_.isEmpty()) {
+            conditionsBuilder_.dispose();
+            conditionsBuilder_ = null;
+            conditions_ = other.conditions_;
+            bitField0_ = (bitField0_ & ~0x00000040);
+            conditionsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetConditionsFieldBuilder() : null;
+          } else {
+            conditionsBuilder_.addAllMessages(other.conditions_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -824,6 +1034,25 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureNamespacePrefixIsMutable();
+              namespacePrefix_.add(s);
+              break;
+            } // case 50
+            case 58: {
+              dev.threadkeep.v1.MetadataCondition m =
+                  input.readMessage(
+                      dev.threadkeep.v1.MetadataCondition.parser(),
+                      extensionRegistry);
+              if (conditionsBuilder_ == null) {
+                ensureConditionsIsMutable();
+                conditions_.add(m);
+              } else {
+                conditionsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1609,6 +1838,465 @@ java.lang.String defaultValue) {
           .putAll(values);
       bitField0_ |= 0x00000010;
       return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList namespacePrefix_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureNamespacePrefixIsMutable() {
+      if (!namespacePrefix_.isModifiable()) {
+        namespacePrefix_ = new com.google.protobuf.LazyStringArrayList(namespacePrefix_);
+      }
+      bitField0_ |= 0x00000020;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. Empty means all namespaces.
+     * </pre>
+     *
+     * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+     * @return A list containing the namespacePrefix.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getNamespacePrefixList() {
+      namespacePrefix_.makeImmutable();
+      return namespacePrefix_;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. Empty means all namespaces.
+     * </pre>
+     *
+     * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+     * @return The count of namespacePrefix.
+     */
+    public int getNamespacePrefixCount() {
+      return namespacePrefix_.size();
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. Empty means all namespaces.
+     * </pre>
+     *
+     * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+     * @param index The index of the element to return.
+     * @return The namespacePrefix at the given index.
+     */
+    public java.lang.String getNamespacePrefix(int index) {
+      return namespacePrefix_.get(index);
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. Empty means all namespaces.
+     * </pre>
+     *
+     * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the namespacePrefix at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getNamespacePrefixBytes(int index) {
+      return namespacePrefix_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. Empty means all namespaces.
+     * </pre>
+     *
+     * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+     * @param index The index to set the value at.
+     * @param value The namespacePrefix to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNamespacePrefix(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureNamespacePrefixIsMutable();
+      namespacePrefix_.set(index, value);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. Empty means all namespaces.
+     * </pre>
+     *
+     * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+     * @param value The namespacePrefix to add.
+     * @return This builder for chaining.
+     */
+    public Builder addNamespacePrefix(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureNamespacePrefixIsMutable();
+      namespacePrefix_.add(value);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. Empty means all namespaces.
+     * </pre>
+     *
+     * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+     * @param values The namespacePrefix to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllNamespacePrefix(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureNamespacePrefixIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, namespacePrefix_);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. Empty means all namespaces.
+     * </pre>
+     *
+     * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNamespacePrefix() {
+      namespacePrefix_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000020);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Entries in this namespace and in those below it. Empty means all namespaces.
+     * </pre>
+     *
+     * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+     * @param value The bytes of the namespacePrefix to add.
+     * @return This builder for chaining.
+     */
+    public Builder addNamespacePrefixBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureNamespacePrefixIsMutable();
+      namespacePrefix_.add(value);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+
+    private java.util.List<dev.threadkeep.v1.MetadataCondition> conditions_ =
+      java.util.Collections.emptyList();
+    private void ensureConditionsIsMutable() {
+      if (!((bitField0_ & 0x00000040) != 0)) {
+        conditions_ = new java.util.ArrayList<dev.threadkeep.v1.MetadataCondition>(conditions_);
+        bitField0_ |= 0x00000040;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.threadkeep.v1.MetadataCondition, dev.threadkeep.v1.MetadataCondition.Builder, dev.threadkeep.v1.MetadataConditionOrBuilder> conditionsBuilder_;
+
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public java.util.List<dev.threadkeep.v1.MetadataCondition> getConditionsList() {
+      if (conditionsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(conditions_);
+      } else {
+        return conditionsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public int getConditionsCount() {
+      if (conditionsBuilder_ == null) {
+        return conditions_.size();
+      } else {
+        return conditionsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public dev.threadkeep.v1.MetadataCondition getConditions(int index) {
+      if (conditionsBuilder_ == null) {
+        return conditions_.get(index);
+      } else {
+        return conditionsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public Builder setConditions(
+        int index, dev.threadkeep.v1.MetadataCondition value) {
+      if (conditionsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureConditionsIsMutable();
+        conditions_.set(index, value);
+        onChanged();
+      } else {
+        conditionsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public Builder setConditions(
+        int index, dev.threadkeep.v1.MetadataCondition.Builder builderForValue) {
+      if (conditionsBuilder_ == null) {
+        ensureConditionsIsMutable();
+        conditions_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        conditionsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public Builder addConditions(dev.threadkeep.v1.MetadataCondition value) {
+      if (conditionsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureConditionsIsMutable();
+        conditions_.add(value);
+        onChanged();
+      } else {
+        conditionsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public Builder addConditions(
+        int index, dev.threadkeep.v1.MetadataCondition value) {
+      if (conditionsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureConditionsIsMutable();
+        conditions_.add(index, value);
+        onChanged();
+      } else {
+        conditionsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public Builder addConditions(
+        dev.threadkeep.v1.MetadataCondition.Builder builderForValue) {
+      if (conditionsBuilder_ == null) {
+        ensureConditionsIsMutable();
+        conditions_.add(builderForValue.build());
+        onChanged();
+      } else {
+        conditionsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public Builder addConditions(
+        int index, dev.threadkeep.v1.MetadataCondition.Builder builderForValue) {
+      if (conditionsBuilder_ == null) {
+        ensureConditionsIsMutable();
+        conditions_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        conditionsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public Builder addAllConditions(
+        java.lang.Iterable<? extends dev.threadkeep.v1.MetadataCondition> values) {
+      if (conditionsBuilder_ == null) {
+        ensureConditionsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, conditions_);
+        onChanged();
+      } else {
+        conditionsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public Builder clearConditions() {
+      if (conditionsBuilder_ == null) {
+        conditions_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000040);
+        onChanged();
+      } else {
+        conditionsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public Builder removeConditions(int index) {
+      if (conditionsBuilder_ == null) {
+        ensureConditionsIsMutable();
+        conditions_.remove(index);
+        onChanged();
+      } else {
+        conditionsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public dev.threadkeep.v1.MetadataCondition.Builder getConditionsBuilder(
+        int index) {
+      return internalGetConditionsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public dev.threadkeep.v1.MetadataConditionOrBuilder getConditionsOrBuilder(
+        int index) {
+      if (conditionsBuilder_ == null) {
+        return conditions_.get(index);  } else {
+        return conditionsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public java.util.List<? extends dev.threadkeep.v1.MetadataConditionOrBuilder> 
+         getConditionsOrBuilderList() {
+      if (conditionsBuilder_ != null) {
+        return conditionsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(conditions_);
+      }
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public dev.threadkeep.v1.MetadataCondition.Builder addConditionsBuilder() {
+      return internalGetConditionsFieldBuilder().addBuilder(
+          dev.threadkeep.v1.MetadataCondition.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public dev.threadkeep.v1.MetadataCondition.Builder addConditionsBuilder(
+        int index) {
+      return internalGetConditionsFieldBuilder().addBuilder(
+          index, dev.threadkeep.v1.MetadataCondition.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Comparisons of metadata. All must match. At most 16.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+     */
+    public java.util.List<dev.threadkeep.v1.MetadataCondition.Builder> 
+         getConditionsBuilderList() {
+      return internalGetConditionsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.threadkeep.v1.MetadataCondition, dev.threadkeep.v1.MetadataCondition.Builder, dev.threadkeep.v1.MetadataConditionOrBuilder> 
+        internalGetConditionsFieldBuilder() {
+      if (conditionsBuilder_ == null) {
+        conditionsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            dev.threadkeep.v1.MetadataCondition, dev.threadkeep.v1.MetadataCondition.Builder, dev.threadkeep.v1.MetadataConditionOrBuilder>(
+                conditions_,
+                ((bitField0_ & 0x00000040) != 0),
+                getParentForChildren(),
+                isClean());
+        conditions_ = null;
+      }
+      return conditionsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.MemoryFilter)

@@ -204,4 +204,89 @@ java.lang.String defaultValue);
    */
   java.lang.String getMetadataOrThrow(
       java.lang.String key);
+
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. Empty means all namespaces.
+   * </pre>
+   *
+   * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+   * @return A list containing the namespacePrefix.
+   */
+  java.util.List<java.lang.String>
+      getNamespacePrefixList();
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. Empty means all namespaces.
+   * </pre>
+   *
+   * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+   * @return The count of namespacePrefix.
+   */
+  int getNamespacePrefixCount();
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. Empty means all namespaces.
+   * </pre>
+   *
+   * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+   * @param index The index of the element to return.
+   * @return The namespacePrefix at the given index.
+   */
+  java.lang.String getNamespacePrefix(int index);
+  /**
+   * <pre>
+   * Entries in this namespace and in those below it. Empty means all namespaces.
+   * </pre>
+   *
+   * <code>repeated string namespace_prefix = 6 [json_name = "namespacePrefix"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the namespacePrefix at the given index.
+   */
+  com.google.protobuf.ByteString
+      getNamespacePrefixBytes(int index);
+
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  java.util.List<dev.threadkeep.v1.MetadataCondition> 
+      getConditionsList();
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  dev.threadkeep.v1.MetadataCondition getConditions(int index);
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  int getConditionsCount();
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  java.util.List<? extends dev.threadkeep.v1.MetadataConditionOrBuilder> 
+      getConditionsOrBuilderList();
+  /**
+   * <pre>
+   * Comparisons of metadata. All must match. At most 16.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.MetadataCondition conditions = 7 [json_name = "conditions"];</code>
+   */
+  dev.threadkeep.v1.MetadataConditionOrBuilder getConditionsOrBuilder(
+      int index);
 }

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * A list of memory ids.
+ * A list of memory ids in the root namespace.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.MemoryIds}
@@ -267,7 +267,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A list of memory ids.
+   * A list of memory ids in the root namespace.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.MemoryIds}

@@ -80,6 +80,70 @@ public final class MemoryServiceGrpc {
     return getAddMemoriesMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.UpsertMemoriesRequest,
+      dev.threadkeep.v1.UpsertMemoriesResponse> getUpsertMemoriesMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "UpsertMemories",
+      requestType = dev.threadkeep.v1.UpsertMemoriesRequest.class,
+      responseType = dev.threadkeep.v1.UpsertMemoriesResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.UpsertMemoriesRequest,
+      dev.threadkeep.v1.UpsertMemoriesResponse> getUpsertMemoriesMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.UpsertMemoriesRequest, dev.threadkeep.v1.UpsertMemoriesResponse> getUpsertMemoriesMethod;
+    if ((getUpsertMemoriesMethod = MemoryServiceGrpc.getUpsertMemoriesMethod) == null) {
+      synchronized (MemoryServiceGrpc.class) {
+        if ((getUpsertMemoriesMethod = MemoryServiceGrpc.getUpsertMemoriesMethod) == null) {
+          MemoryServiceGrpc.getUpsertMemoriesMethod = getUpsertMemoriesMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.UpsertMemoriesRequest, dev.threadkeep.v1.UpsertMemoriesResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "UpsertMemories"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.UpsertMemoriesRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.UpsertMemoriesResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new MemoryServiceMethodDescriptorSupplier("UpsertMemories"))
+              .build();
+        }
+      }
+    }
+    return getUpsertMemoriesMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.GetMemoriesRequest,
+      dev.threadkeep.v1.GetMemoriesResponse> getGetMemoriesMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetMemories",
+      requestType = dev.threadkeep.v1.GetMemoriesRequest.class,
+      responseType = dev.threadkeep.v1.GetMemoriesResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.GetMemoriesRequest,
+      dev.threadkeep.v1.GetMemoriesResponse> getGetMemoriesMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.GetMemoriesRequest, dev.threadkeep.v1.GetMemoriesResponse> getGetMemoriesMethod;
+    if ((getGetMemoriesMethod = MemoryServiceGrpc.getGetMemoriesMethod) == null) {
+      synchronized (MemoryServiceGrpc.class) {
+        if ((getGetMemoriesMethod = MemoryServiceGrpc.getGetMemoriesMethod) == null) {
+          MemoryServiceGrpc.getGetMemoriesMethod = getGetMemoriesMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.GetMemoriesRequest, dev.threadkeep.v1.GetMemoriesResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetMemories"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.GetMemoriesRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.GetMemoriesResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new MemoryServiceMethodDescriptorSupplier("GetMemories"))
+              .build();
+        }
+      }
+    }
+    return getGetMemoriesMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.SearchMemoryRequest,
       dev.threadkeep.v1.SearchMemoryResponse> getSearchMemoryMethod;
 
@@ -142,6 +206,38 @@ public final class MemoryServiceGrpc {
       }
     }
     return getListMemoriesMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ListMemoryNamespacesRequest,
+      dev.threadkeep.v1.ListMemoryNamespacesResponse> getListMemoryNamespacesMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListMemoryNamespaces",
+      requestType = dev.threadkeep.v1.ListMemoryNamespacesRequest.class,
+      responseType = dev.threadkeep.v1.ListMemoryNamespacesResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ListMemoryNamespacesRequest,
+      dev.threadkeep.v1.ListMemoryNamespacesResponse> getListMemoryNamespacesMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ListMemoryNamespacesRequest, dev.threadkeep.v1.ListMemoryNamespacesResponse> getListMemoryNamespacesMethod;
+    if ((getListMemoryNamespacesMethod = MemoryServiceGrpc.getListMemoryNamespacesMethod) == null) {
+      synchronized (MemoryServiceGrpc.class) {
+        if ((getListMemoryNamespacesMethod = MemoryServiceGrpc.getListMemoryNamespacesMethod) == null) {
+          MemoryServiceGrpc.getListMemoryNamespacesMethod = getListMemoryNamespacesMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ListMemoryNamespacesRequest, dev.threadkeep.v1.ListMemoryNamespacesResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListMemoryNamespaces"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListMemoryNamespacesRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListMemoryNamespacesResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new MemoryServiceMethodDescriptorSupplier("ListMemoryNamespaces"))
+              .build();
+        }
+      }
+    }
+    return getListMemoryNamespacesMethod;
   }
 
   private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteMemoriesRequest,
@@ -269,8 +365,32 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
+     * Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+     * ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+     * Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * </pre>
+     */
+    default void upsertMemories(dev.threadkeep.v1.UpsertMemoriesRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.UpsertMemoriesResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getUpsertMemoriesMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns entries by name, in request order.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+     * </pre>
+     */
+    default void getMemories(dev.threadkeep.v1.GetMemoriesRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetMemoriesResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetMemoriesMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+     * PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     default void searchMemory(dev.threadkeep.v1.SearchMemoryRequest request,
@@ -280,13 +400,24 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, most recently added first.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     default void listMemories(dev.threadkeep.v1.ListMemoriesRequest request,
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListMemoriesResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListMemoriesMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lists the namespaces that have entries, in the order of their labels by code point.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    default void listMemoryNamespaces(dev.threadkeep.v1.ListMemoryNamespacesRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListMemoryNamespacesResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListMemoryNamespacesMethod(), responseObserver);
     }
 
     /**
@@ -364,8 +495,34 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
+     * Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+     * ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+     * Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * </pre>
+     */
+    public void upsertMemories(dev.threadkeep.v1.UpsertMemoriesRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.UpsertMemoriesResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getUpsertMemoriesMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns entries by name, in request order.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+     * </pre>
+     */
+    public void getMemories(dev.threadkeep.v1.GetMemoriesRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetMemoriesResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetMemoriesMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+     * PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     public void searchMemory(dev.threadkeep.v1.SearchMemoryRequest request,
@@ -376,14 +533,26 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, most recently added first.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     public void listMemories(dev.threadkeep.v1.ListMemoriesRequest request,
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListMemoriesResponse> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getListMemoriesMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lists the namespaces that have entries, in the order of their labels by code point.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public void listMemoryNamespaces(dev.threadkeep.v1.ListMemoryNamespacesRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListMemoryNamespacesResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListMemoryNamespacesMethod(), getCallOptions()), request, responseObserver);
     }
 
     /**
@@ -445,8 +614,32 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
+     * Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+     * ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+     * Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.UpsertMemoriesResponse upsertMemories(dev.threadkeep.v1.UpsertMemoriesRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getUpsertMemoriesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns entries by name, in request order.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+     * </pre>
+     */
+    public dev.threadkeep.v1.GetMemoriesResponse getMemories(dev.threadkeep.v1.GetMemoriesRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetMemoriesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+     * PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     public dev.threadkeep.v1.SearchMemoryResponse searchMemory(dev.threadkeep.v1.SearchMemoryRequest request) throws io.grpc.StatusException {
@@ -456,13 +649,24 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, most recently added first.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     public dev.threadkeep.v1.ListMemoriesResponse listMemories(dev.threadkeep.v1.ListMemoriesRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getListMemoriesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists the namespaces that have entries, in the order of their labels by code point.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListMemoryNamespacesResponse listMemoryNamespaces(dev.threadkeep.v1.ListMemoryNamespacesRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListMemoryNamespacesMethod(), getCallOptions(), request);
     }
 
     /**
@@ -523,8 +727,32 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
+     * Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+     * ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+     * Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.UpsertMemoriesResponse upsertMemories(dev.threadkeep.v1.UpsertMemoriesRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getUpsertMemoriesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns entries by name, in request order.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+     * </pre>
+     */
+    public dev.threadkeep.v1.GetMemoriesResponse getMemories(dev.threadkeep.v1.GetMemoriesRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetMemoriesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+     * PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     public dev.threadkeep.v1.SearchMemoryResponse searchMemory(dev.threadkeep.v1.SearchMemoryRequest request) {
@@ -534,13 +762,24 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, most recently added first.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     public dev.threadkeep.v1.ListMemoriesResponse listMemories(dev.threadkeep.v1.ListMemoriesRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getListMemoriesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists the namespaces that have entries, in the order of their labels by code point.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListMemoryNamespacesResponse listMemoryNamespaces(dev.threadkeep.v1.ListMemoryNamespacesRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListMemoryNamespacesMethod(), getCallOptions(), request);
     }
 
     /**
@@ -603,8 +842,34 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
+     * Writes entries, all or none. An entry with the same namespace and id is replaced: its text, embedding, metadata and
+     * ttl, while record_time stays. A deleted id may be written again. A repeated request changes nothing but expire_time.
+     * Errors: VERSION_MISMATCH (of an expected_etag), INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.UpsertMemoriesResponse> upsertMemories(
+        dev.threadkeep.v1.UpsertMemoriesRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getUpsertMemoriesMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Returns entries by name, in request order.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED (refresh_ttl without the role WRITER).
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.GetMemoriesResponse> getMemories(
+        dev.threadkeep.v1.GetMemoriesRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetMemoriesMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
      * Returns the entries that match a query, best first (SUBSTRING: newest first). An empty query returns nothing.
-     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time).
+     * Errors: INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED, RATE_LIMITED (too many searches at a time),
+     * PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.SearchMemoryResponse> searchMemory(
@@ -615,14 +880,26 @@ public final class MemoryServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries, most recently added first.
-     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * Lists entries, most recently added or replaced first. An entry that is replaced meanwhile may be listed twice or not.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (refresh_ttl without the role WRITER).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListMemoriesResponse> listMemories(
         dev.threadkeep.v1.ListMemoriesRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getListMemoriesMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Lists the namespaces that have entries, in the order of their labels by code point.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListMemoryNamespacesResponse> listMemoryNamespaces(
+        dev.threadkeep.v1.ListMemoryNamespacesRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListMemoryNamespacesMethod(), getCallOptions()), request);
     }
 
     /**
@@ -640,9 +917,12 @@ public final class MemoryServiceGrpc {
 
   private static final int METHODID_ADD_SESSION_TO_MEMORY = 0;
   private static final int METHODID_ADD_MEMORIES = 1;
-  private static final int METHODID_SEARCH_MEMORY = 2;
-  private static final int METHODID_LIST_MEMORIES = 3;
-  private static final int METHODID_DELETE_MEMORIES = 4;
+  private static final int METHODID_UPSERT_MEMORIES = 2;
+  private static final int METHODID_GET_MEMORIES = 3;
+  private static final int METHODID_SEARCH_MEMORY = 4;
+  private static final int METHODID_LIST_MEMORIES = 5;
+  private static final int METHODID_LIST_MEMORY_NAMESPACES = 6;
+  private static final int METHODID_DELETE_MEMORIES = 7;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -669,6 +949,14 @@ public final class MemoryServiceGrpc {
           serviceImpl.addMemories((dev.threadkeep.v1.AddMemoriesRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.AddMemoriesResponse>) responseObserver);
           break;
+        case METHODID_UPSERT_MEMORIES:
+          serviceImpl.upsertMemories((dev.threadkeep.v1.UpsertMemoriesRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.UpsertMemoriesResponse>) responseObserver);
+          break;
+        case METHODID_GET_MEMORIES:
+          serviceImpl.getMemories((dev.threadkeep.v1.GetMemoriesRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetMemoriesResponse>) responseObserver);
+          break;
         case METHODID_SEARCH_MEMORY:
           serviceImpl.searchMemory((dev.threadkeep.v1.SearchMemoryRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.SearchMemoryResponse>) responseObserver);
@@ -676,6 +964,10 @@ public final class MemoryServiceGrpc {
         case METHODID_LIST_MEMORIES:
           serviceImpl.listMemories((dev.threadkeep.v1.ListMemoriesRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListMemoriesResponse>) responseObserver);
+          break;
+        case METHODID_LIST_MEMORY_NAMESPACES:
+          serviceImpl.listMemoryNamespaces((dev.threadkeep.v1.ListMemoryNamespacesRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListMemoryNamespacesResponse>) responseObserver);
           break;
         case METHODID_DELETE_MEMORIES:
           serviceImpl.deleteMemories((dev.threadkeep.v1.DeleteMemoriesRequest) request,
@@ -714,6 +1006,20 @@ public final class MemoryServiceGrpc {
               dev.threadkeep.v1.AddMemoriesResponse>(
                 service, METHODID_ADD_MEMORIES)))
         .addMethod(
+          getUpsertMemoriesMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.UpsertMemoriesRequest,
+              dev.threadkeep.v1.UpsertMemoriesResponse>(
+                service, METHODID_UPSERT_MEMORIES)))
+        .addMethod(
+          getGetMemoriesMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.GetMemoriesRequest,
+              dev.threadkeep.v1.GetMemoriesResponse>(
+                service, METHODID_GET_MEMORIES)))
+        .addMethod(
           getSearchMemoryMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
@@ -727,6 +1033,13 @@ public final class MemoryServiceGrpc {
               dev.threadkeep.v1.ListMemoriesRequest,
               dev.threadkeep.v1.ListMemoriesResponse>(
                 service, METHODID_LIST_MEMORIES)))
+        .addMethod(
+          getListMemoryNamespacesMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ListMemoryNamespacesRequest,
+              dev.threadkeep.v1.ListMemoryNamespacesResponse>(
+                service, METHODID_LIST_MEMORY_NAMESPACES)))
         .addMethod(
           getDeleteMemoriesMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
@@ -784,8 +1097,11 @@ public final class MemoryServiceGrpc {
               .setSchemaDescriptor(new MemoryServiceFileDescriptorSupplier())
               .addMethod(getAddSessionToMemoryMethod())
               .addMethod(getAddMemoriesMethod())
+              .addMethod(getUpsertMemoriesMethod())
+              .addMethod(getGetMemoriesMethod())
               .addMethod(getSearchMemoryMethod())
               .addMethod(getListMemoriesMethod())
+              .addMethod(getListMemoryNamespacesMethod())
               .addMethod(getDeleteMemoriesMethod())
               .build();
         }

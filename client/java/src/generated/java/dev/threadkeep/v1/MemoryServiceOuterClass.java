@@ -52,6 +52,41 @@ public final class MemoryServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_AddMemoriesResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_MemoryWrite_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_MemoryWrite_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_UpsertMemoriesRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_UpsertMemoriesRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_UpsertedMemory_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_UpsertedMemory_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_UpsertMemoriesResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_UpsertMemoriesResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_GetMemoriesRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_GetMemoriesRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_MemoryLookup_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_MemoryLookup_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_GetMemoriesResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_GetMemoriesResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_SearchMemoryRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -72,10 +107,25 @@ public final class MemoryServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_ListMemoriesResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListMemoryNamespacesRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListMemoryNamespacesRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListMemoryNamespacesResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListMemoryNamespacesResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_MemoryIds_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_MemoryIds_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_MemoryNames_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_MemoryNames_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_DeleteMemoriesRequest_descriptor;
   static final 
@@ -116,56 +166,115 @@ public final class MemoryServiceOuterClass {
       "ntryR\010memories\"9\n\013AddedMemory\022\016\n\002id\030\001 \001(" +
       "\tR\002id\022\032\n\010replayed\030\002 \001(\010R\010replayed\"M\n\023Add" +
       "MemoriesResponse\0226\n\010memories\030\001 \003(\0132\032.thr" +
-      "eadkeep.v1.AddedMemoryR\010memories\"\373\002\n\023Sea" +
-      "rchMemoryRequest\0220\n\005scope\030\001 \001(\0132\032.thread" +
-      "keep.v1.MemoryScopeR\005scope\022\024\n\005query\030\002 \001(" +
-      "\tR\005query\022-\n\004mode\030\003 \001(\0162\031.threadkeep.v1.S" +
-      "earchModeR\004mode\022\023\n\005top_k\030\004 \001(\005R\004topK\022 \n\t" +
-      "min_score\030\005 \001(\001H\000R\010minScore\210\001\001\0223\n\006filter" +
-      "\030\006 \001(\0132\033.threadkeep.v1.MemoryFilterR\006fil" +
-      "ter\0220\n\007recency\030\007 \001(\0132\026.threadkeep.v1.Rec" +
-      "encyR\007recency\022A\n\016reference_time\030\010 \001(\0132\032." +
-      "google.protobuf.TimestampR\rreferenceTime" +
-      "B\014\n\n_min_score\"\357\001\n\024SearchMemoryResponse\022" +
-      "4\n\007entries\030\001 \003(\0132\032.threadkeep.v1.MemoryE" +
-      "ntryR\007entries\022-\n\004mode\030\002 \001(\0162\031.threadkeep" +
-      ".v1.SearchModeR\004mode\022!\n\014semantic_lag\030\003 \001" +
-      "(\003R\013semanticLag\022\036\n\nincomplete\030\004 \001(\010R\ninc" +
-      "omplete\022/\n\023unsearched_memories\030\005 \001(\003R\022un" +
-      "searchedMemories\"\270\001\n\023ListMemoriesRequest" +
-      "\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.MemorySc" +
-      "opeR\005scope\0223\n\006filter\030\002 \001(\0132\033.threadkeep." +
-      "v1.MemoryFilterR\006filter\022\033\n\tpage_size\030\003 \001" +
-      "(\005R\010pageSize\022\035\n\npage_token\030\004 \001(\tR\tpageTo" +
-      "ken\"t\n\024ListMemoriesResponse\0224\n\007entries\030\001" +
-      " \003(\0132\032.threadkeep.v1.MemoryEntryR\007entrie" +
-      "s\022&\n\017next_page_token\030\002 \001(\tR\rnextPageToke" +
-      "n\"\035\n\tMemoryIds\022\020\n\003ids\030\001 \003(\tR\003ids\"\271\001\n\025Del" +
-      "eteMemoriesRequest\0220\n\005scope\030\001 \001(\0132\032.thre" +
-      "adkeep.v1.MemoryScopeR\005scope\022,\n\003ids\030\002 \001(" +
-      "\0132\030.threadkeep.v1.MemoryIdsH\000R\003ids\022\037\n\nse" +
-      "ssion_id\030\003 \001(\tH\000R\tsessionId\022\022\n\003all\030\004 \001(\010" +
-      "H\000R\003allB\013\n\tselection\"\273\001\n\026DeleteMemoriesR" +
-      "esponse\022\030\n\007deleted\030\001 \001(\003R\007deleted\022-\n\022emb" +
-      "eddings_deleted\030\002 \001(\003R\021embeddingsDeleted" +
-      "\022\033\n\tnot_found\030\003 \001(\003R\010notFound\022;\n\013delete_" +
-      "time\030\004 \001(\0132\032.google.protobuf.TimestampR\n" +
-      "deleteTime2\216\004\n\rMemoryService\022r\n\022AddSessi" +
-      "onToMemory\022(.threadkeep.v1.AddSessionToM" +
-      "emoryRequest\032).threadkeep.v1.AddSessionT" +
-      "oMemoryResponse\"\007\220\002\002\210\266\030\003\022]\n\013AddMemories\022" +
-      "!.threadkeep.v1.AddMemoriesRequest\032\".thr" +
-      "eadkeep.v1.AddMemoriesResponse\"\007\220\002\002\210\266\030\003\022" +
-      "`\n\014SearchMemory\022\".threadkeep.v1.SearchMe" +
-      "moryRequest\032#.threadkeep.v1.SearchMemory" +
-      "Response\"\007\220\002\001\210\266\030\002\022`\n\014ListMemories\022\".thre" +
-      "adkeep.v1.ListMemoriesRequest\032#.threadke" +
-      "ep.v1.ListMemoriesResponse\"\007\220\002\001\210\266\030\002\022f\n\016D" +
-      "eleteMemories\022$.threadkeep.v1.DeleteMemo" +
-      "riesRequest\032%.threadkeep.v1.DeleteMemori" +
-      "esResponse\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1" +
-      "P\001Z>github.com/threadkeep/threadkeep-go/" +
-      "threadkeep/v1;threadkeepv1b\006proto3"
+      "eadkeep.v1.AddedMemoryR\010memories\"}\n\013Memo" +
+      "ryWrite\0222\n\006memory\030\001 \001(\0132\032.threadkeep.v1." +
+      "MemoryEntryR\006memory\022(\n\rexpected_etag\030\002 \001" +
+      "(\tH\000R\014expectedEtag\210\001\001B\020\n\016_expected_etag\"" +
+      "\271\001\n\025UpsertMemoriesRequest\0220\n\005scope\030\001 \001(\013" +
+      "2\032.threadkeep.v1.MemoryScopeR\005scope\0222\n\006w" +
+      "rites\030\002 \003(\0132\032.threadkeep.v1.MemoryWriteR" +
+      "\006writes\022:\n\tif_exists\030\003 \001(\0162\035.threadkeep." +
+      "v1.IfMemoryExistsR\010ifExists\"\307\002\n\016Upserted" +
+      "Memory\022-\n\004name\030\001 \001(\0132\031.threadkeep.v1.Mem" +
+      "oryNameR\004name\022;\n\007outcome\030\002 \001(\0162!.threadk" +
+      "eep.v1.MemoryWriteOutcomeR\007outcome\022\022\n\004et" +
+      "ag\030\003 \001(\tR\004etag\022;\n\013record_time\030\004 \001(\0132\032.go" +
+      "ogle.protobuf.TimestampR\nrecordTime\022;\n\013u" +
+      "pdate_time\030\005 \001(\0132\032.google.protobuf.Times" +
+      "tampR\nupdateTime\022;\n\013expire_time\030\006 \001(\0132\032." +
+      "google.protobuf.TimestampR\nexpireTime\"S\n" +
+      "\026UpsertMemoriesResponse\0229\n\010memories\030\001 \003(" +
+      "\0132\035.threadkeep.v1.UpsertedMemoryR\010memori" +
+      "es\"\230\001\n\022GetMemoriesRequest\0220\n\005scope\030\001 \001(\013" +
+      "2\032.threadkeep.v1.MemoryScopeR\005scope\022/\n\005n" +
+      "ames\030\002 \003(\0132\031.threadkeep.v1.MemoryNameR\005n" +
+      "ames\022\037\n\013refresh_ttl\030\003 \001(\010R\nrefreshTtl\"\211\001" +
+      "\n\014MemoryLookup\022-\n\004name\030\001 \001(\0132\031.threadkee" +
+      "p.v1.MemoryNameR\004name\0220\n\005entry\030\002 \001(\0132\032.t" +
+      "hreadkeep.v1.MemoryEntryR\005entry\022\030\n\007omitt" +
+      "ed\030\003 \001(\010R\007omitted\"N\n\023GetMemoriesResponse" +
+      "\0227\n\010memories\030\001 \003(\0132\033.threadkeep.v1.Memor" +
+      "yLookupR\010memories\"\234\003\n\023SearchMemoryReques" +
+      "t\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.MemoryS" +
+      "copeR\005scope\022\024\n\005query\030\002 \001(\tR\005query\022-\n\004mod" +
+      "e\030\003 \001(\0162\031.threadkeep.v1.SearchModeR\004mode" +
+      "\022\023\n\005top_k\030\004 \001(\005R\004topK\022 \n\tmin_score\030\005 \001(\001" +
+      "H\000R\010minScore\210\001\001\0223\n\006filter\030\006 \001(\0132\033.thread" +
+      "keep.v1.MemoryFilterR\006filter\0220\n\007recency\030" +
+      "\007 \001(\0132\026.threadkeep.v1.RecencyR\007recency\022A" +
+      "\n\016reference_time\030\010 \001(\0132\032.google.protobuf" +
+      ".TimestampR\rreferenceTime\022\037\n\013refresh_ttl" +
+      "\030\t \001(\010R\nrefreshTtlB\014\n\n_min_score\"\357\001\n\024Sea" +
+      "rchMemoryResponse\0224\n\007entries\030\001 \003(\0132\032.thr" +
+      "eadkeep.v1.MemoryEntryR\007entries\022-\n\004mode\030" +
+      "\002 \001(\0162\031.threadkeep.v1.SearchModeR\004mode\022!" +
+      "\n\014semantic_lag\030\003 \001(\003R\013semanticLag\022\036\n\ninc" +
+      "omplete\030\004 \001(\010R\nincomplete\022/\n\023unsearched_" +
+      "memories\030\005 \001(\003R\022unsearchedMemories\"\331\001\n\023L" +
+      "istMemoriesRequest\0220\n\005scope\030\001 \001(\0132\032.thre" +
+      "adkeep.v1.MemoryScopeR\005scope\0223\n\006filter\030\002" +
+      " \001(\0132\033.threadkeep.v1.MemoryFilterR\006filte" +
+      "r\022\033\n\tpage_size\030\003 \001(\005R\010pageSize\022\035\n\npage_t" +
+      "oken\030\004 \001(\tR\tpageToken\022\037\n\013refresh_ttl\030\005 \001" +
+      "(\010R\nrefreshTtl\"t\n\024ListMemoriesResponse\0224" +
+      "\n\007entries\030\001 \003(\0132\032.threadkeep.v1.MemoryEn" +
+      "tryR\007entries\022&\n\017next_page_token\030\002 \001(\tR\rn" +
+      "extPageToken\"\330\001\n\033ListMemoryNamespacesReq" +
+      "uest\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.Memo" +
+      "ryScopeR\005scope\022\026\n\006prefix\030\002 \003(\tR\006prefix\022\026" +
+      "\n\006suffix\030\003 \003(\tR\006suffix\022\033\n\tmax_depth\030\004 \001(" +
+      "\005R\010maxDepth\022\033\n\tpage_size\030\005 \001(\005R\010pageSize" +
+      "\022\035\n\npage_token\030\006 \001(\tR\tpageToken\"\206\001\n\034List" +
+      "MemoryNamespacesResponse\022>\n\nnamespaces\030\001" +
+      " \003(\0132\036.threadkeep.v1.MemoryNamespaceR\nna" +
+      "mespaces\022&\n\017next_page_token\030\002 \001(\tR\rnextP" +
+      "ageToken\"\035\n\tMemoryIds\022\020\n\003ids\030\001 \003(\tR\003ids\"" +
+      ">\n\013MemoryNames\022/\n\005names\030\001 \003(\0132\031.threadke" +
+      "ep.v1.MemoryNameR\005names\"\255\002\n\025DeleteMemori" +
+      "esRequest\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1" +
+      ".MemoryScopeR\005scope\022,\n\003ids\030\002 \001(\0132\030.threa" +
+      "dkeep.v1.MemoryIdsH\000R\003ids\022\037\n\nsession_id\030" +
+      "\003 \001(\tH\000R\tsessionId\022\022\n\003all\030\004 \001(\010H\000R\003all\0222" +
+      "\n\005names\030\005 \001(\0132\032.threadkeep.v1.MemoryName" +
+      "sH\000R\005names\022>\n\tnamespace\030\006 \001(\0132\036.threadke" +
+      "ep.v1.MemoryNamespaceH\000R\tnamespaceB\013\n\tse" +
+      "lection\"\273\001\n\026DeleteMemoriesResponse\022\030\n\007de" +
+      "leted\030\001 \001(\003R\007deleted\022-\n\022embeddings_delet" +
+      "ed\030\002 \001(\003R\021embeddingsDeleted\022\033\n\tnot_found" +
+      "\030\003 \001(\003R\010notFound\022;\n\013delete_time\030\004 \001(\0132\032." +
+      "google.protobuf.TimestampR\ndeleteTime*m\n" +
+      "\016IfMemoryExists\022 \n\034IF_MEMORY_EXISTS_UNSP" +
+      "ECIFIED\020\000\022\034\n\030IF_MEMORY_EXISTS_REPLACE\020\001\022" +
+      "\033\n\027IF_MEMORY_EXISTS_IGNORE\020\002*\300\001\n\022MemoryW" +
+      "riteOutcome\022$\n MEMORY_WRITE_OUTCOME_UNSP" +
+      "ECIFIED\020\000\022\036\n\032MEMORY_WRITE_OUTCOME_ADDED\020" +
+      "\001\022!\n\035MEMORY_WRITE_OUTCOME_REPLACED\020\002\022\"\n\036" +
+      "MEMORY_WRITE_OUTCOME_UNCHANGED\020\003\022\035\n\031MEMO" +
+      "RY_WRITE_OUTCOME_KEPT\020\0042\317\006\n\rMemoryServic" +
+      "e\022r\n\022AddSessionToMemory\022(.threadkeep.v1." +
+      "AddSessionToMemoryRequest\032).threadkeep.v" +
+      "1.AddSessionToMemoryResponse\"\007\220\002\002\210\266\030\003\022]\n" +
+      "\013AddMemories\022!.threadkeep.v1.AddMemories" +
+      "Request\032\".threadkeep.v1.AddMemoriesRespo" +
+      "nse\"\007\220\002\002\210\266\030\003\022f\n\016UpsertMemories\022$.threadk" +
+      "eep.v1.UpsertMemoriesRequest\032%.threadkee" +
+      "p.v1.UpsertMemoriesResponse\"\007\220\002\002\210\266\030\003\022]\n\013" +
+      "GetMemories\022!.threadkeep.v1.GetMemoriesR" +
+      "equest\032\".threadkeep.v1.GetMemoriesRespon" +
+      "se\"\007\220\002\001\210\266\030\002\022`\n\014SearchMemory\022\".threadkeep" +
+      ".v1.SearchMemoryRequest\032#.threadkeep.v1." +
+      "SearchMemoryResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListMem" +
+      "ories\022\".threadkeep.v1.ListMemoriesReques" +
+      "t\032#.threadkeep.v1.ListMemoriesResponse\"\007" +
+      "\220\002\001\210\266\030\002\022x\n\024ListMemoryNamespaces\022*.thread" +
+      "keep.v1.ListMemoryNamespacesRequest\032+.th" +
+      "readkeep.v1.ListMemoryNamespacesResponse" +
+      "\"\007\220\002\001\210\266\030\002\022f\n\016DeleteMemories\022$.threadkeep" +
+      ".v1.DeleteMemoriesRequest\032%.threadkeep.v" +
+      "1.DeleteMemoriesResponse\"\007\220\002\002\210\266\030\005BU\n\021dev" +
+      ".threadkeep.v1P\001Z>github.com/threadkeep/" +
+      "threadkeep-go/threadkeep/v1;threadkeepv1" +
+      "b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -206,44 +315,104 @@ public final class MemoryServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AddMemoriesResponse_descriptor,
         new java.lang.String[] { "Memories", });
-    internal_static_threadkeep_v1_SearchMemoryRequest_descriptor =
+    internal_static_threadkeep_v1_MemoryWrite_descriptor =
       getDescriptor().getMessageTypes().get(5);
+    internal_static_threadkeep_v1_MemoryWrite_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_MemoryWrite_descriptor,
+        new java.lang.String[] { "Memory", "ExpectedEtag", });
+    internal_static_threadkeep_v1_UpsertMemoriesRequest_descriptor =
+      getDescriptor().getMessageTypes().get(6);
+    internal_static_threadkeep_v1_UpsertMemoriesRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_UpsertMemoriesRequest_descriptor,
+        new java.lang.String[] { "Scope", "Writes", "IfExists", });
+    internal_static_threadkeep_v1_UpsertedMemory_descriptor =
+      getDescriptor().getMessageTypes().get(7);
+    internal_static_threadkeep_v1_UpsertedMemory_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_UpsertedMemory_descriptor,
+        new java.lang.String[] { "Name", "Outcome", "Etag", "RecordTime", "UpdateTime", "ExpireTime", });
+    internal_static_threadkeep_v1_UpsertMemoriesResponse_descriptor =
+      getDescriptor().getMessageTypes().get(8);
+    internal_static_threadkeep_v1_UpsertMemoriesResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_UpsertMemoriesResponse_descriptor,
+        new java.lang.String[] { "Memories", });
+    internal_static_threadkeep_v1_GetMemoriesRequest_descriptor =
+      getDescriptor().getMessageTypes().get(9);
+    internal_static_threadkeep_v1_GetMemoriesRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_GetMemoriesRequest_descriptor,
+        new java.lang.String[] { "Scope", "Names", "RefreshTtl", });
+    internal_static_threadkeep_v1_MemoryLookup_descriptor =
+      getDescriptor().getMessageTypes().get(10);
+    internal_static_threadkeep_v1_MemoryLookup_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_MemoryLookup_descriptor,
+        new java.lang.String[] { "Name", "Entry", "Omitted", });
+    internal_static_threadkeep_v1_GetMemoriesResponse_descriptor =
+      getDescriptor().getMessageTypes().get(11);
+    internal_static_threadkeep_v1_GetMemoriesResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_GetMemoriesResponse_descriptor,
+        new java.lang.String[] { "Memories", });
+    internal_static_threadkeep_v1_SearchMemoryRequest_descriptor =
+      getDescriptor().getMessageTypes().get(12);
     internal_static_threadkeep_v1_SearchMemoryRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SearchMemoryRequest_descriptor,
-        new java.lang.String[] { "Scope", "Query", "Mode", "TopK", "MinScore", "Filter", "Recency", "ReferenceTime", });
+        new java.lang.String[] { "Scope", "Query", "Mode", "TopK", "MinScore", "Filter", "Recency", "ReferenceTime", "RefreshTtl", });
     internal_static_threadkeep_v1_SearchMemoryResponse_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_threadkeep_v1_SearchMemoryResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SearchMemoryResponse_descriptor,
         new java.lang.String[] { "Entries", "Mode", "SemanticLag", "Incomplete", "UnsearchedMemories", });
     internal_static_threadkeep_v1_ListMemoriesRequest_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_threadkeep_v1_ListMemoriesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListMemoriesRequest_descriptor,
-        new java.lang.String[] { "Scope", "Filter", "PageSize", "PageToken", });
+        new java.lang.String[] { "Scope", "Filter", "PageSize", "PageToken", "RefreshTtl", });
     internal_static_threadkeep_v1_ListMemoriesResponse_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_threadkeep_v1_ListMemoriesResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListMemoriesResponse_descriptor,
         new java.lang.String[] { "Entries", "NextPageToken", });
+    internal_static_threadkeep_v1_ListMemoryNamespacesRequest_descriptor =
+      getDescriptor().getMessageTypes().get(16);
+    internal_static_threadkeep_v1_ListMemoryNamespacesRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListMemoryNamespacesRequest_descriptor,
+        new java.lang.String[] { "Scope", "Prefix", "Suffix", "MaxDepth", "PageSize", "PageToken", });
+    internal_static_threadkeep_v1_ListMemoryNamespacesResponse_descriptor =
+      getDescriptor().getMessageTypes().get(17);
+    internal_static_threadkeep_v1_ListMemoryNamespacesResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListMemoryNamespacesResponse_descriptor,
+        new java.lang.String[] { "Namespaces", "NextPageToken", });
     internal_static_threadkeep_v1_MemoryIds_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_threadkeep_v1_MemoryIds_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_MemoryIds_descriptor,
         new java.lang.String[] { "Ids", });
+    internal_static_threadkeep_v1_MemoryNames_descriptor =
+      getDescriptor().getMessageTypes().get(19);
+    internal_static_threadkeep_v1_MemoryNames_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_MemoryNames_descriptor,
+        new java.lang.String[] { "Names", });
     internal_static_threadkeep_v1_DeleteMemoriesRequest_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_threadkeep_v1_DeleteMemoriesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteMemoriesRequest_descriptor,
-        new java.lang.String[] { "Scope", "Ids", "SessionId", "All", "Selection", });
+        new java.lang.String[] { "Scope", "Ids", "SessionId", "All", "Names", "Namespace", "Selection", });
     internal_static_threadkeep_v1_DeleteMemoriesResponse_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_threadkeep_v1_DeleteMemoriesResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteMemoriesResponse_descriptor,

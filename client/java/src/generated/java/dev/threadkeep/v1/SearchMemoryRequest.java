@@ -327,6 +327,21 @@ private static final long serialVersionUID = 0L;
     return referenceTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : referenceTime_;
   }
 
+  public static final int REFRESH_TTL_FIELD_NUMBER = 9;
+  private boolean refreshTtl_ = false;
+  /**
+   * <pre>
+   * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+   * </pre>
+   *
+   * <code>bool refresh_ttl = 9 [json_name = "refreshTtl"];</code>
+   * @return The refreshTtl.
+   */
+  @java.lang.Override
+  public boolean getRefreshTtl() {
+    return refreshTtl_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -364,6 +379,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000010) != 0)) {
       output.writeMessage(8, getReferenceTime());
+    }
+    if (refreshTtl_ != false) {
+      output.writeBool(9, refreshTtl_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -404,6 +422,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000010) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, getReferenceTime());
+    }
+    if (refreshTtl_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(9, refreshTtl_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -451,6 +473,8 @@ private static final long serialVersionUID = 0L;
       if (!getReferenceTime()
           .equals(other.getReferenceTime())) return false;
     }
+    if (getRefreshTtl()
+        != other.getRefreshTtl()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -489,6 +513,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + REFERENCE_TIME_FIELD_NUMBER;
       hash = (53 * hash) + getReferenceTime().hashCode();
     }
+    hash = (37 * hash) + REFRESH_TTL_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getRefreshTtl());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -657,6 +684,7 @@ private static final long serialVersionUID = 0L;
         referenceTimeBuilder_.dispose();
         referenceTimeBuilder_ = null;
       }
+      refreshTtl_ = false;
       return this;
     }
 
@@ -728,6 +756,9 @@ private static final long serialVersionUID = 0L;
             : referenceTimeBuilder_.build();
         to_bitField0_ |= 0x00000010;
       }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.refreshTtl_ = refreshTtl_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -768,6 +799,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasReferenceTime()) {
         mergeReferenceTime(other.getReferenceTime());
+      }
+      if (other.getRefreshTtl() != false) {
+        setRefreshTtl(other.getRefreshTtl());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -843,6 +877,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 72: {
+              refreshTtl_ = input.readBool();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1773,6 +1812,50 @@ private static final long serialVersionUID = 0L;
         referenceTime_ = null;
       }
       return referenceTimeBuilder_;
+    }
+
+    private boolean refreshTtl_ ;
+    /**
+     * <pre>
+     * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+     * </pre>
+     *
+     * <code>bool refresh_ttl = 9 [json_name = "refreshTtl"];</code>
+     * @return The refreshTtl.
+     */
+    @java.lang.Override
+    public boolean getRefreshTtl() {
+      return refreshTtl_;
+    }
+    /**
+     * <pre>
+     * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+     * </pre>
+     *
+     * <code>bool refresh_ttl = 9 [json_name = "refreshTtl"];</code>
+     * @param value The refreshTtl to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRefreshTtl(boolean value) {
+
+      refreshTtl_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+     * </pre>
+     *
+     * <code>bool refresh_ttl = 9 [json_name = "refreshTtl"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRefreshTtl() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      refreshTtl_ = false;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.SearchMemoryRequest)

@@ -195,4 +195,14 @@ public interface SearchMemoryRequestOrBuilder extends
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getReferenceTimeOrBuilder();
+
+  /**
+   * <pre>
+   * If true, returned entries with a ttl expire one ttl from now. Needs the role WRITER.
+   * </pre>
+   *
+   * <code>bool refresh_ttl = 9 [json_name = "refreshTtl"];</code>
+   * @return The refreshTtl.
+   */
+  boolean getRefreshTtl();
 }
