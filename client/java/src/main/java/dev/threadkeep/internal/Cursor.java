@@ -20,13 +20,8 @@ public final class Cursor {
   private String token = "";
 
   /** Returns the change if it is complete and new. Empty if parts are missing, it is a repetition, or its kind is unknown. */
-<<<<<<< HEAD:client/java/src/main/java/dev/threadkeep/internal/Cursor.java
   public Optional<Change> take(Change part) {
-    if (part.getBatch().getContinues() || part.getCompaction().getContinues()) {
-=======
-  Optional<Change> take(Change part) {
     if (part.getBatch().getContinues() || part.getCompaction().getContinues() || part.getRemoval().getContinues()) {
->>>>>>> 09cdf151 (removals: pop, clear, erase and replace events; operation ids):client/java/src/main/java/dev/threadkeep/Cursor.java
       parts.add(part);
       return Optional.empty();
     }
