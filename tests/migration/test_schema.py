@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from typing import Any
 
 import pytest
@@ -15,11 +16,15 @@ from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.engine.factory import open_engine
 from threadkeep_server.store.sql.schema import versions
 from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION, metadata
+from threadkeep_server.store.sql.store import open_store  # noqa: F401 - defines the tables of search and vectors
 
 Description = set[tuple[Any, ...]]
 
 
 def _differences(connection: Connection) -> list[Any]:
+    if connection.dialect.name == "sqlite":
+        # The reflection of SQLAlchemy compares it; it is unknown until a pool of SQLAlchemy has connected.
+        connection.dialect.server_version_info = sqlite3.sqlite_version_info
     context = MigrationContext.configure(connection, opts={"compare_type": True})
     return [each for each in compare_metadata(context, metadata) if "alembic_version" not in str(each)]
 

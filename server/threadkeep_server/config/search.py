@@ -27,8 +27,8 @@ class SearchSettings(BaseSettings):
 
     search_scan_bytes: Bytes = Field(
         default=16 << 20,
-        description="Bytes of events that one search reads if they are not indexed yet, or without `search_index`: 16 MiB. A "
-        "search that needs more says that it is incomplete.",
+        description="Bytes of events that one search reads if they are not indexed yet, without `search_index`, or to compare "
+        "what no index has (a pattern, metadata): 16 MiB. A search that needs more says that it is incomplete.",
     )
     search_scan_time: Interval = Field(default=timedelta(seconds=2), description="How long one search reads such events.")
     max_searches: int = Field(default=128, ge=1, le=100_000, description="Most searches at a time on this server.")
