@@ -55,7 +55,8 @@ rpcs! {
         get_context GetContextRequest, pop_events PopEventsRequest, clear_events ClearEventsRequest, erase_events EraseEventsRequest,
         replace_suffix ReplaceSuffixRequest; searches: search_events SearchEventsRequest pages;
     memories: add_session_to_memory AddSessionToMemoryRequest, add_memories AddMemoriesRequest, search_memory SearchMemoryRequest,
-        list_memories ListMemoriesRequest pages, delete_memories DeleteMemoriesRequest;
+        list_memories ListMemoriesRequest pages, upsert_memories UpsertMemoriesRequest, get_memories GetMemoriesRequest,
+        list_memory_namespaces ListMemoryNamespacesRequest, delete_memories DeleteMemoriesRequest;
     compaction: compact_session CompactSessionRequest, plan_compaction PlanCompactionRequest,
         apply_compaction ApplyCompactionRequest, replace_events ReplaceEventsRequest, list_compactions ListCompactionsRequest pages,
         set_compaction_policy SetCompactionPolicyRequest, get_compaction_policy GetCompactionPolicyRequest;

@@ -73,6 +73,10 @@ unary! {
     DeleteExpiredSessionsRequest: sessions.delete_expired_sessions -> v1::DeleteExpiredSessionsResponse;
     GetEventRequest: events.get_event -> v1::SessionEvent, by |answer: v1::GetEventResponse| answer.event.unwrap_or_default();
     GetContextRequest: events.get_context -> v1::GetContextResponse;
+    PopEventsRequest: events.pop_events -> v1::PopEventsResponse;
+    ClearEventsRequest: events.clear_events -> v1::ClearEventsResponse;
+    EraseEventsRequest: events.erase_events -> v1::EraseEventsResponse;
+    ReplaceSuffixRequest: events.replace_suffix -> v1::ReplaceSuffixResponse;
     CompactSessionRequest: compaction.compact_session -> v1::CompactSessionResponse;
     PlanCompactionRequest: compaction.plan_compaction -> v1::PlanCompactionResponse;
     ApplyCompactionRequest: compaction.apply_compaction -> v1::ApplyCompactionResponse;
@@ -83,6 +87,8 @@ unary! {
     CallToolRequest: tools.call_tool -> v1::CallToolResponse;
     GetServerInfoRequest: server.get_server_info -> v1::GetServerInfoResponse;
     AddMemoriesRequest: memories.add_memories -> v1::AddMemoriesResponse;
+    UpsertMemoriesRequest: memories.upsert_memories -> v1::UpsertMemoriesResponse;
+    GetMemoriesRequest: memories.get_memories -> v1::GetMemoriesResponse;
     AddSessionToMemoryRequest: memories.add_session_to_memory -> v1::AddSessionToMemoryResponse;
     SearchMemoryRequest: memories.search_memory -> v1::SearchMemoryResponse;
     DeleteMemoriesRequest: memories.delete_memories -> v1::DeleteMemoriesResponse;

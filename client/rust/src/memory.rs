@@ -2,8 +2,9 @@
 
 use crate::v1::delete_memories_request::Selection;
 use crate::v1::{
-    AddMemoriesRequest, AddSessionToMemoryRequest, DeleteMemoriesRequest, ListMemoriesRequest, MemoryEntry, MemoryFilter,
-    MemoryIds, MemoryScope, SearchMemoryRequest, SearchMode, SessionRef,
+    AddMemoriesRequest, AddSessionToMemoryRequest, DeleteMemoriesRequest, GetMemoriesRequest, ListMemoriesRequest,
+    ListMemoryNamespacesRequest, MemoryEntry, MemoryFilter, MemoryIds, MemoryName, MemoryScope, MemoryWrite, SearchMemoryRequest,
+    SearchMode, SessionRef, UpsertMemoriesRequest,
 };
 use crate::{Call, Client, List, new_event_id, user};
 
@@ -46,6 +47,29 @@ impl UserMemory {
             request.scope = self.scope();
             request.memories = memories;
         })
+    }
+
+    /// Writes entries, all or none: those that exist are replaced. Each needs an id; see [`Call::with`] for what else to do.
+    ///
+    /// Errors: VERSION_MISMATCH of an expected etag, INVALID_FIELD.
+    pub fn upsert(&self, writes: impl IntoIterator<Item = MemoryWrite>) -> Call<UpsertMemoriesRequest> {
+        Call::new(&self.client, UpsertMemoriesRequest::default()).with(|request| {
+            request.scope = self.scope();
+            request.writes = writes.into_iter().collect();
+        })
+    }
+
+    /// Returns entries by their namespaces and ids.
+    pub fn get(&self, names: impl IntoIterator<Item = MemoryName>) -> Call<GetMemoriesRequest> {
+        Call::new(&self.client, GetMemoriesRequest::default()).with(|request| {
+            request.scope = self.scope();
+            request.names = names.into_iter().collect();
+        })
+    }
+
+    /// Lists the namespaces that have entries.
+    pub fn namespaces(&self) -> List<ListMemoryNamespacesRequest> {
+        self.client.list(ListMemoryNamespacesRequest { scope: self.scope(), ..Default::default() })
     }
 
     /// Ingests a session: adds one entry per event with text. Existing entries are unchanged and deleted entries stay deleted,

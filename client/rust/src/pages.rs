@@ -113,6 +113,7 @@ paged! {
     SearchEventsRequest: searches.search_events -> SearchEventsResponse.hits: v1::SearchHit, by own_search;
     ListCompactionsRequest: compaction.list_compactions -> ListCompactionsResponse.compactions: v1::Compaction;
     ListMemoriesRequest: memories.list_memories -> ListMemoriesResponse.entries: v1::MemoryEntry;
+    ListMemoryNamespacesRequest: memories.list_memory_namespaces -> ListMemoryNamespacesResponse.namespaces: v1::MemoryNamespace;
     ListConsumersRequest: consumers.list_consumers -> ListConsumersResponse.consumers: v1::Consumer;
     ListParkedChangesRequest: consumers.list_parked_changes -> ListParkedChangesResponse.parked_changes: v1::ParkedChange;
 }

@@ -269,6 +269,19 @@ async fn an_erasure_is_repeated_until_nothing_is_left() {
 }
 
 #[tokio::test]
+async fn a_removal_that_is_retried_has_one_operation_id() {
+    let (address, log) = serve(|number| match number {
+        0 => Reply::Status(14),
+        _ => message(&v1::PopEventsResponse { log_version: 4, ..Default::default() }),
+    })
+    .await;
+    let popped = client(&address).session("s").pop(2).erase().await.expect("the second attempt");
+    let sent: Vec<_> = log.seen().iter().map(|each| v1::PopEventsRequest::decode(&each.body[5..]).expect("a request")).collect();
+    assert_eq!((popped.log_version, sent[0].count, sent[0].mode()), (4, 2, v1::RemovalMode::Erase));
+    assert_eq!((sent.len(), &sent[0], sent[0].operation_id.len()), (2, &sent[1], 36));
+}
+
+#[tokio::test]
 async fn one_page_has_its_token() {
     let (address, log) = serve(|_| {
         let sessions = vec![v1::Session { log_version: 4, ..Default::default() }];

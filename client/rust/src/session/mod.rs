@@ -4,6 +4,7 @@ mod append;
 mod compact_with;
 mod erase;
 mod lifecycle;
+mod removals;
 mod stream;
 mod windows;
 

@@ -4,17 +4,26 @@ import dev.threadkeep.options.ApplyOptions;
 import dev.threadkeep.options.CompactOptions;
 import dev.threadkeep.v1.ApplyCompactionRequest;
 import dev.threadkeep.v1.ApplyCompactionResponse;
+import dev.threadkeep.v1.ClearEventsRequest;
+import dev.threadkeep.v1.ClearEventsResponse;
 import dev.threadkeep.v1.CompactSessionResponse;
 import dev.threadkeep.v1.Compaction;
 import dev.threadkeep.v1.CompactionInsert;
 import dev.threadkeep.v1.CompactionServiceGrpc;
+import dev.threadkeep.v1.EraseEventsRequest;
+import dev.threadkeep.v1.EraseEventsResponse;
+import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.GetContextResponse;
 import dev.threadkeep.v1.ListCompactionsRequest;
 import dev.threadkeep.v1.ListCompactionsResponse;
 import dev.threadkeep.v1.PlanCompactionResponse;
 import dev.threadkeep.v1.PolicyScope;
+import dev.threadkeep.v1.PopEventsRequest;
+import dev.threadkeep.v1.PopEventsResponse;
 import dev.threadkeep.v1.ReplaceEventsRequest;
 import dev.threadkeep.v1.ReplaceEventsResponse;
+import dev.threadkeep.v1.ReplaceSuffixRequest;
+import dev.threadkeep.v1.ReplaceSuffixResponse;
 import dev.threadkeep.v1.SessionEvent;
 import dev.threadkeep.v1.SessionRef;
 import dev.threadkeep.v1.SummaryPrompt;
@@ -173,5 +182,69 @@ abstract sealed class SessionWindow permits SessionHandle {
   public ReplaceEventsResponse replaceEvents(List<SessionEvent> events, long expectedLogVersion) {
     var request = ReplaceEventsRequest.newBuilder().setSession(ref).addAllEvents(Events.withIds(events));
     return client.call(CompactionServiceGrpc.getReplaceEventsMethod(), request.setExpectedLogVersion(expectedLogVersion).build());
+  }
+
+  /**
+   * Takes the newest events out of the window. See {@link #pop(int, Consumer)}.
+   *
+   * @param count number of events, at most 1,000
+   * @return the events, the newest last
+   */
+  public PopEventsResponse pop(int count) {
+    return pop(count, request -> {});
+  }
+
+  /**
+   * Takes the newest events out of the window and returns them: of concurrent calls, each event is returned to one. Reasons:
+   * SESSION_NOT_FOUND, OPERATION_CONFLICT.
+   *
+   * @param count number of events, at most 1,000
+   * @param change changes the request, for example its mode, which archives by default, or its operation id
+   * @return the events, the newest last
+   */
+  public PopEventsResponse pop(int count, Consumer<PopEventsRequest.Builder> change) {
+    var request = PopEventsRequest.newBuilder().setSession(ref).setCount(count).setOperationId(Events.newEventId());
+    change.accept(request);
+    return client.call(EventServiceGrpc.getPopEventsMethod(), request.build());
+  }
+
+  /**
+   * Empties the active window. The session stays, with labels, policy and watchers; the log continues with the next seq. Reasons:
+   * SESSION_NOT_FOUND, OPERATION_CONFLICT.
+   *
+   * @param change changes the request, for example its mode, which archives by default, or its operation id
+   * @return the result
+   */
+  public ClearEventsResponse clear(Consumer<ClearEventsRequest.Builder> change) {
+    var request = ClearEventsRequest.newBuilder().setSession(ref).setOperationId(Events.newEventId());
+    change.accept(request);
+    return client.call(EventServiceGrpc.getClearEventsMethod(), request.build());
+  }
+
+  /**
+   * Erases the content of events, active or archived, in all their versions. Reasons: EVENT_NOT_FOUND, PERMISSION_DENIED.
+   *
+   * @param eventIds at most 1,000 ids
+   * @return the result, with a receipt
+   */
+  public EraseEventsResponse eraseEvents(List<String> eventIds) {
+    var request = EraseEventsRequest.newBuilder().setSession(ref).addAllEventIds(eventIds).setOperationId(Events.newEventId());
+    return client.call(EventServiceGrpc.getEraseEventsMethod(), request.build());
+  }
+
+  /**
+   * Replaces the newest events of the window, if their ids are exactly these. Reasons: VERSION_MISMATCH for another suffix,
+   * EVENT_ID_CONFLICT.
+   *
+   * @param expectedEventIds their ids, oldest first; without any, the events are appended
+   * @param events the new events
+   * @param change changes the request, for example its mode, which archives by default, or its operation id
+   * @return the result
+   */
+  public ReplaceSuffixResponse replaceSuffix(List<String> expectedEventIds, List<SessionEvent> events, Consumer<ReplaceSuffixRequest.Builder> change) {
+    var request = ReplaceSuffixRequest.newBuilder().setSession(ref).addAllExpectedEventIds(expectedEventIds);
+    request.addAllEvents(Events.withIds(events)).setOperationId(Events.newEventId());
+    change.accept(request);
+    return client.call(EventServiceGrpc.getReplaceSuffixMethod(), request.build());
   }
 }

@@ -7,14 +7,23 @@ import dev.threadkeep.v1.AddSessionToMemoryRequest;
 import dev.threadkeep.v1.AddSessionToMemoryResponse;
 import dev.threadkeep.v1.DeleteMemoriesRequest;
 import dev.threadkeep.v1.DeleteMemoriesResponse;
+import dev.threadkeep.v1.GetMemoriesRequest;
+import dev.threadkeep.v1.GetMemoriesResponse;
 import dev.threadkeep.v1.ListMemoriesRequest;
 import dev.threadkeep.v1.ListMemoriesResponse;
+import dev.threadkeep.v1.ListMemoryNamespacesRequest;
+import dev.threadkeep.v1.ListMemoryNamespacesResponse;
 import dev.threadkeep.v1.MemoryEntry;
 import dev.threadkeep.v1.MemoryIds;
+import dev.threadkeep.v1.MemoryName;
+import dev.threadkeep.v1.MemoryNamespace;
 import dev.threadkeep.v1.MemoryScope;
 import dev.threadkeep.v1.MemoryServiceGrpc;
+import dev.threadkeep.v1.MemoryWrite;
 import dev.threadkeep.v1.SearchMemoryResponse;
 import dev.threadkeep.v1.SessionRef;
+import dev.threadkeep.v1.UpsertMemoriesRequest;
+import dev.threadkeep.v1.UpsertMemoriesResponse;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -153,5 +162,37 @@ public final class UserMemory {
 
   private DeleteMemoriesResponse delete(DeleteMemoriesRequest.Builder request) {
     return client.call(MemoryServiceGrpc.getDeleteMemoriesMethod(), request.setScope(scope).build());
+  }
+
+  /**
+   * Writes entries, all or none: those that exist are replaced. Reasons: VERSION_MISMATCH of an expected etag.
+   *
+   * @param writes the entries; each needs an id
+   * @return the result for each entry
+   */
+  public UpsertMemoriesResponse upsert(MemoryWrite... writes) {
+    var request = UpsertMemoriesRequest.newBuilder().setScope(scope).addAllWrites(List.of(writes));
+    return client.call(MemoryServiceGrpc.getUpsertMemoriesMethod(), request.build());
+  }
+
+  /**
+   * Returns entries by their namespaces and ids.
+   *
+   * @param names the names
+   * @return one lookup for each name
+   */
+  public GetMemoriesResponse get(MemoryName... names) {
+    var request = GetMemoriesRequest.newBuilder().setScope(scope).addAllNames(List.of(names));
+    return client.call(MemoryServiceGrpc.getGetMemoriesMethod(), request.build());
+  }
+
+  /**
+   * Lists the namespaces that have entries.
+   *
+   * @return the namespaces, page by page
+   */
+  public Pages<MemoryNamespace> namespaces() {
+    var request = ListMemoryNamespacesRequest.newBuilder().setScope(scope).build();
+    return Pages.of(client, MemoryServiceGrpc.getListMemoryNamespacesMethod(), request, ListMemoryNamespacesResponse::getNamespacesList);
   }
 }
