@@ -67,6 +67,7 @@ type Client struct {
 type Services struct {
 	Sessions      pb.SessionServiceClient
 	Events        pb.EventServiceClient
+	States        pb.StateServiceClient
 	Compaction    pb.CompactionServiceClient
 	Searches      pb.SearchServiceClient
 	Memories      pb.MemoryServiceClient
@@ -119,6 +120,7 @@ func New(config Config) (*Client, error) {
 	c.raw = Services{
 		Sessions:      pb.NewSessionServiceClient(conn),
 		Events:        pb.NewEventServiceClient(conn),
+		States:        pb.NewStateServiceClient(conn),
 		Compaction:    pb.NewCompactionServiceClient(conn),
 		Searches:      pb.NewSearchServiceClient(conn),
 		Memories:      pb.NewMemoryServiceClient(conn),

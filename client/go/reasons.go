@@ -41,6 +41,7 @@ const (
 	ErrEmbedderFailed          Reason = "EMBEDDER_FAILED"
 	ErrEncryptionKeyDestroyed  Reason = "ENCRYPTION_KEY_DESTROYED"
 	ErrSearchDisabled          Reason = "SEARCH_DISABLED"
+	ErrStateTooLarge           Reason = "STATE_TOO_LARGE"
 	ErrHistoryUnknown          Reason = "HISTORY_UNKNOWN"
 	ErrOperationConflict       Reason = "OPERATION_CONFLICT"
 )

@@ -20,12 +20,14 @@ from threadkeep.v1 import (
     search_service_pb2,
     server_service_pb2,
     session_service_pb2,
+    state_service_pb2,
     subscription_service_pb2,
     tool_service_pb2,
 )
 
 _FILES = (
     session_service_pb2,
+    state_service_pb2,
     event_service_pb2,
     compaction_service_pb2,
     search_service_pb2,

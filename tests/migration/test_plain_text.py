@@ -164,6 +164,10 @@ def _downgrade(connection: Connection) -> None:
         "erased_events",
         "superseded_events",
         "log_erasures",
+        "shared_states",
+        "state_totals",
+        "state_values",
+        "past_values",
     ):
         connection.exec_driver_sql(f"DROP TABLE {table}")
     for index in ("sessions_active", "sessions_active_user", "sessions_active_app", "events_all_leads", "events_counted"):
@@ -175,6 +179,8 @@ def _downgrade(connection: Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE events DROP COLUMN {column}")
     for column in ("namespace", "update_time", "ttl", "expire_time"):
         connection.exec_driver_sql(f"ALTER TABLE memories DROP COLUMN {column}")
+    for table in ("changes", "parked_changes"):
+        connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN state")
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("DROP FUNCTION threadkeep_append")
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")

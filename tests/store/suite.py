@@ -48,6 +48,14 @@ from tests.store.rows.search.scopes import CandidateLimitRows, CandidateScopeRow
 from tests.store.rows.search.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.store.rows.session_updates import SessionUpdateRows
 from tests.store.rows.sessions import NamingRows, SessionRows
+from tests.store.rows.states.state import (
+    StateConcurrencyRows,
+    StateDeltaRows,
+    StateErasureRows,
+    StateFeedRows,
+    StateHistoryRows,
+    StateRows,
+)
 from tests.store.rows.upkeep import UpkeepRows
 from tests.store.rows.windows import ContextConcurrencyRows, ContextRows, WindowRows
 
@@ -61,6 +69,12 @@ class TextSuite(
     SessionUpdateRows,
     SessionListRows,
     UniqueIdRows,
+    StateRows,
+    StateHistoryRows,
+    StateDeltaRows,
+    StateConcurrencyRows,
+    StateFeedRows,
+    StateErasureRows,
     NamingRows,
     ExpiryRows,
     ErasureRows,

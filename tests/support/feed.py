@@ -18,6 +18,7 @@ KINDS = {
     ChangeKind.COMPACTED: "compacted",
     ChangeKind.REMOVED: "removed",
     ChangeKind.DELETED: "deleted",
+    ChangeKind.STATE: "state",
 }
 
 

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from ._async.client import AsyncClient
     from ._async.memories import AsyncUserMemory
     from ._async.session_handle import AsyncSessionHandle
-    from ._convert import CreateOptions
+    from ._async.states import AsyncStateHandle
+    from ._convert import CreateOptions, PatchFields
     from ._deliveries import Park
     from ._search import MemorySelection, SearchOptions, condition, memory_entry, memory_name, memory_write, recency
     from ._sync.client import Client
     from ._sync.memories import UserMemory
     from ._sync.session_handle import SessionHandle
+    from ._sync.states import StateHandle
     from .errors import ThreadkeepError, error_of
     from .filters import event_filter, exclude, include
     from .memory import ContextFields, MemoryFilter, MemoryProvider
@@ -106,6 +108,7 @@ if TYPE_CHECKING:
     from .v1.server_service_pb2 import GetServerInfoResponse, ServerLimits
     from .v1.session_pb2 import Session, SessionParent, SessionRef, TokenUsage, WindowCounters
     from .v1.session_service_pb2 import DeleteExpiredSessionsResponse, DeleteSessionResponse, ListSessionsResponse
+    from .v1.state_pb2 import StateScope
     from .v1.subscription_pb2 import (
         Checkpoint,
         CheckpointKind,
@@ -114,6 +117,7 @@ if TYPE_CHECKING:
         SessionChange,
         SessionChangeKind,
         SessionVersions,
+        StateChange,
     )
     from .v1.tool_service_pb2 import CallToolResponse, ListToolsResponse, ToolDefinition
     from .values.changes import (
@@ -126,12 +130,14 @@ if TYPE_CHECKING:
         SessionDeleted,
         SessionExpired,
         SessionUpdated,
+        StateChanged,
     )
     from .values.context import Context
     from .values.events import Event, ToolCall, ToolResult
     from .values.incoming import Appendable
     from .values.pages import EventPage, Popped, SearchHit
     from .values.role import Role
+    from .values.state import State
 
     __version__: str
 else:
@@ -161,6 +167,7 @@ __all__ = [
     "ApplyCompactionResponse",
     "AsyncClient",
     "AsyncSessionHandle",
+    "AsyncStateHandle",
     "AsyncUserMemory",
     "AuthorFilter",
     "AuthorSet",
@@ -232,6 +239,7 @@ __all__ = [
     "Park",
     "ParkedChange",
     "Part",
+    "PatchFields",
     "PlanCompactionResponse",
     "PolicyScope",
     "PopEventsResponse",
@@ -265,6 +273,11 @@ __all__ = [
     "SessionUpdated",
     "SessionVersions",
     "SortOrder",
+    "State",
+    "StateChange",
+    "StateChanged",
+    "StateHandle",
+    "StateScope",
     "SummaryPrompt",
     "ThreadkeepError",
     "TokenUsage",

@@ -19,6 +19,7 @@ from .v1 import (
     search_service_pb2,
     server_service_pb2,
     session_service_pb2,
+    state_service_pb2,
     subscription_service_pb2,
     tool_service_pb2,
 )
@@ -68,6 +69,7 @@ def retryable_methods() -> Iterator[dict[str, str]]:
     for module in (
         session_service_pb2,
         event_service_pb2,
+        state_service_pb2,
         compaction_service_pb2,
         search_service_pb2,
         server_service_pb2,

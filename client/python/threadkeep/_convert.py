@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypedDict, TypeVar
 
@@ -15,6 +15,7 @@ from .v1.event_removal_pb2 import REMOVAL_MODE_ERASE, REMOVAL_MODE_UNSPECIFIED, 
 from .v1.event_service_pb2 import CreateIfMissing, GetContextRequest, ListEventsRequest, SortOrder
 from .v1.session_pb2 import Session, SessionRef
 from .v1.session_service_pb2 import Expiry
+from .v1.state_pb2 import StateDelta, StatePatch
 
 T = TypeVar("T")
 
@@ -41,6 +42,15 @@ class CreateOptions(TypedDict, total=False):
     never_expires: bool
     metadata: Metadata
     labels: Mapping[str, str] | None
+    state: Mapping[str, Any] | None
+
+
+class PatchFields(TypedDict, total=False):
+    """Changes to the values of a scope of state: the arguments of a state handle's `patch` of the same names."""
+
+    set: Mapping[str, Any] | None
+    remove: Iterable[str]
+    set_json: Mapping[str, str] | None
 
 
 def check(value: object, kind: type[T] | tuple[type[T], ...], argument: str) -> T:
@@ -77,6 +87,11 @@ def json_text(value: Json | None, argument: str) -> str:
         return encodable(value or "", argument)
     if not isinstance(value, Mapping | Sequence) or isinstance(value, bytes | bytearray):
         raise TypeError(f"{argument} must be a mapping, a sequence or JSON text, not {type(value).__name__}")
+    return json_value(value, argument)
+
+
+def json_value(value: Any, argument: str) -> str:
+    """Compact JSON text of any value."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         text.encode()
@@ -124,7 +139,43 @@ def create_if_missing(options: CreateOptions) -> CreateIfMissing:
         expiry=expiry(options.get("ttl"), options.get("expire_time"), options.get("never_expires", False)),
         metadata_json=json_text(options.get("metadata"), "metadata"),
         labels=options.get("labels"),
+        state=json_values(options.get("state"), "state"),
     )
+
+
+def json_values(values: Mapping[str, Any] | None, argument: str) -> dict[str, str]:
+    """JSON texts of values by key."""
+    return {key: json_value(value, f"{argument}[{key!r}]") for key, value in (values or {}).items()}
+
+
+def state_patch(values: Mapping[str, Any] | None, texts: Mapping[str, str] | None, remove: Iterable[str]) -> StatePatch:
+    """A patch of state."""
+    written = json_values(values, "set") | {
+        key: encodable(check(text, str, "set_json"), key) for key, text in (texts or {}).items()
+    }
+    return StatePatch(set=written, remove=several(remove, "remove"))
+
+
+def state_delta(session: PatchFields | None, user: PatchFields | None, app: PatchFields | None) -> StateDelta | None:
+    """The changes of state in an append."""
+    if session is None and user is None and app is None:
+        return None
+    return StateDelta(session=patch_of(session, "state"), user=patch_of(user, "user_state"), app=patch_of(app, "app_state"))
+
+
+def patch_of(patch: PatchFields | None, argument: str) -> StatePatch | None:
+    """A patch of state in an append."""
+    if patch is None:
+        return None
+    refuse_unknown(argument, patch, PatchFields.__annotations__)
+    return state_patch(patch.get("set"), patch.get("set_json"), patch.get("remove", ()))
+
+
+def several(values: Iterable[str], argument: str) -> list[str]:
+    """The texts. Raises TypeError for a single one."""
+    if isinstance(values, str):
+        raise TypeError(f"{argument} must be several texts, not str")
+    return [encodable(check(value, str, argument), argument) for value in values]
 
 
 def session_ref(session: SessionLike, app: str, user_id: str) -> SessionRef:

@@ -10,12 +10,14 @@ _NAMES = {
     "_async.client": "AsyncClient",
     "_async.memories": "AsyncUserMemory",
     "_async.session_handle": "AsyncSessionHandle",
-    "_convert": "CreateOptions",
+    "_async.states": "AsyncStateHandle",
+    "_convert": "CreateOptions PatchFields",
     "_deliveries": "Park",
     "_search": "MemorySelection SearchOptions condition memory_entry memory_name memory_write recency",
     "_sync.client": "Client",
     "_sync.memories": "UserMemory",
     "_sync.session_handle": "SessionHandle",
+    "_sync.states": "StateHandle",
     "errors": "ThreadkeepError error_of",
     "filters": "event_filter exclude include",
     "memory": "ContextFields MemoryFilter MemoryProvider",
@@ -56,18 +58,21 @@ _NAMES = {
     "v1.server_service_pb2": "GetServerInfoResponse ServerLimits",
     "v1.session_pb2": "Session SessionParent SessionRef TokenUsage WindowCounters",
     "v1.session_service_pb2": "DeleteExpiredSessionsResponse DeleteSessionResponse ListSessionsResponse",
+    "v1.state_pb2": "StateScope",
     "v1.subscription_pb2": (
-        "Checkpoint CheckpointKind CompactionNotice EventBatch SessionChange SessionChangeKind SessionVersions"
+        "Checkpoint CheckpointKind CompactionNotice EventBatch SessionChange SessionChangeKind SessionVersions StateChange"
     ),
     "v1.tool_service_pb2": "CallToolResponse ListToolsResponse ToolDefinition",
     "values.changes": (
-        "Appended Change CheckpointReached Compacted Removed SessionCreated SessionDeleted SessionExpired SessionUpdated"
+        "Appended Change CheckpointReached Compacted Removed SessionCreated SessionDeleted SessionExpired SessionUpdated "
+        "StateChanged"
     ),
     "values.context": "Context",
     "values.events": "Event ToolCall ToolResult",
     "values.incoming": "Appendable",
     "values.pages": "EventPage Popped SearchHit",
     "values.role": "Role",
+    "values.state": "State",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _SUBMODULES = ("compaction", "errors", "filters", "memory", "messages", "v1")

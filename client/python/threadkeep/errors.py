@@ -42,9 +42,8 @@ class _Seconds(_Text):
 class ThreadkeepError(Exception):
     """Base of all errors of calls; raised itself for codes and reasons without a class.
 
-    `reason` is the name in ErrorReason without its prefix, empty when no Threadkeep server gave one. `code` is the gRPC
-    status code. `message` is for people. `metadata` is the reason's, always strings. `retry_after` is in seconds, None
-    when the server sent none; only errors with it and `Unavailable` can succeed in an unchanged retry.
+    `reason` is the name in ErrorReason without its prefix, empty if no Threadkeep server gave one; `code` gRPC's; `message` for
+    people. `retry_after`, in seconds: only with it, and `Unavailable`, can an unchanged retry succeed. `metadata` is strings.
     """
 
     reason: str = ""
@@ -95,6 +94,13 @@ class BatchTooLarge(ThreadkeepError):
     """The batch has `size` of `unit` ("events", "entries" or "bytes"), the server's limit is `limit`. Send several."""
 
     reason = "BATCH_TOO_LARGE"
+    field, size, limit, unit = _Text(), _Number(), _Number(), _Text()
+
+
+class StateTooLarge(ThreadkeepError):
+    """A scope of state would have `size` of `unit` ("bytes" or "keys"), the limit is `limit`. Remove keys."""
+
+    reason = "STATE_TOO_LARGE"
     field, size, limit, unit = _Text(), _Number(), _Number(), _Text()
 
 
@@ -347,8 +353,7 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
     if code is grpc.StatusCode.CANCELLED and not any(words in message for words in _OWN):
         message = f"{address} canceled the call ({message})"
         return Unavailable(message, code=grpc.StatusCode.UNAVAILABLE, retry_after=retry_after)
-    if code is grpc.StatusCode.UNAVAILABLE:
-        message = _unavailable(address, message)
+    message = _unavailable(address, message) if code is grpc.StatusCode.UNAVAILABLE else message
     return _BY_CODE.get(code, ThreadkeepError)(message or code.name, code=code, retry_after=retry_after)
 
 
@@ -379,18 +384,17 @@ def _details(call: grpc.Call) -> tuple[ErrorInfo | None, float | None]:
     try:
         details = Status.FromString(cast("bytes", packed)).details
         info, retry = ErrorInfo(), RetryInfo()
-        has_info = any(detail.Unpack(info) and info.domain == DOMAIN for detail in details)
-        has_retry = any(detail.Unpack(retry) for detail in details)
+        known = next((info for detail in details if detail.Unpack(info) and info.domain == DOMAIN), None)
+        delayed = any(detail.Unpack(retry) for detail in details)
     except DecodeError:
         return None, None
-    return (info if has_info else None), (retry.retry_delay.ToTimedelta().total_seconds() if has_retry else None)
+    return known, (retry.retry_delay.ToTimedelta().total_seconds() if delayed else None)
 
 
 def error_of(result: AppendStreamResult) -> ThreadkeepError | None:
     """The typed error of one result of `append_stream`, None when its batch was appended."""
+    error, code = result.error, _CODES.get(result.error.code, grpc.StatusCode.UNKNOWN)
     if not result.HasField("error"):
         return None
-    error = result.error
-    code = _CODES.get(error.code, grpc.StatusCode.UNKNOWN)
-    message = _in_python(error.message)
-    return BY_REASON.get(error.reason, ThreadkeepError)(message, reason=error.reason, code=code, metadata=error.metadata)
+    message, reason = _in_python(error.message), error.reason
+    return BY_REASON.get(reason, ThreadkeepError)(message, reason=reason, code=code, metadata=error.metadata)

@@ -51,6 +51,7 @@ rpcs! {
         update_session UpdateSessionRequest, delete_session DeleteSessionRequest,
         delete_expired_sessions DeleteExpiredSessionsRequest, delete_user DeleteUserRequest, delete_app DeleteAppRequest,
         delete_by_label DeleteByLabelRequest; tools: list_tools ListToolsRequest, call_tool CallToolRequest;
+    states: get_state GetStateRequest, patch_state PatchStateRequest;
     events: append_events AppendEventsRequest, get_event GetEventRequest, list_events ListEventsRequest pages, list_user_events ListUserEventsRequest,
         get_context GetContextRequest, pop_events PopEventsRequest, clear_events ClearEventsRequest, erase_events EraseEventsRequest,
         replace_suffix ReplaceSuffixRequest; searches: search_events SearchEventsRequest pages;

@@ -132,6 +132,8 @@ impl Raw {
         sessions: session_service_client::SessionServiceClient,
         /// Appends and reads events, and reads contexts.
         events: event_service_client::EventServiceClient,
+        /// Reads and changes the state of sessions, users and apps.
+        states: state_service_client::StateServiceClient,
         /// Compacts sessions and manages compaction policies.
         compaction: compaction_service_client::CompactionServiceClient,
         /// Searches events.

@@ -19,6 +19,8 @@ export * from "./gen/threadkeep/v1/search_service_pb.js";
 export * from "./gen/threadkeep/v1/server_service_pb.js";
 export * from "./gen/threadkeep/v1/session_pb.js";
 export * from "./gen/threadkeep/v1/session_service_pb.js";
+export * from "./gen/threadkeep/v1/state_pb.js";
+export * from "./gen/threadkeep/v1/state_service_pb.js";
 export * from "./gen/threadkeep/v1/subscription_pb.js";
 export * from "./gen/threadkeep/v1/subscription_service_pb.js";
 export * from "./gen/threadkeep/v1/tool_service_pb.js";

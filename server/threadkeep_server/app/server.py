@@ -21,6 +21,7 @@ from threadkeep.v1 import (
     search_service_pb2,
     server_service_pb2,
     session_service_pb2,
+    state_service_pb2,
     subscription_service_pb2,
     tool_service_pb2,
 )
@@ -37,6 +38,7 @@ from ..service.events import EventService
 from ..service.removals import RemovalService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
+from ..service.state import StateService
 from ..service.sweeper import Sweeper
 from ..service.user_events import UserEventService
 from ..store.contract.maintenance import StoreInfo
@@ -70,6 +72,7 @@ from ..transport.servicers.memory import MemoryServicer
 from ..transport.servicers.search import SearchServicer
 from ..transport.servicers.server import About, ServerServicer
 from ..transport.servicers.sessions import SessionServicer
+from ..transport.servicers.state import StateServicer
 from ..transport.servicers.subscriptions import SubscriptionServicer
 from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
@@ -277,6 +280,7 @@ def _services(
     servicers = (
         (session_service_pb2, "SessionService", SessionServicer(sessions, erasures, limits, tokens)),
         (event_service_pb2, "EventService", reading),
+        (state_service_pb2, "StateService", StateServicer(StateService(store, time.time_ns), limits)),
         (compaction_service_pb2, "CompactionService", compactions),
         (subscription_service_pb2, "SubscriptionService", subscriptions),
         (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),

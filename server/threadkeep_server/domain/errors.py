@@ -123,6 +123,16 @@ class BatchTooLarge(ThreadkeepError):
         super().__init__(message, field=field, size=str(size), limit=str(limit), unit=unit)
 
 
+class StateTooLarge(ThreadkeepError):
+    reason, kind = "STATE_TOO_LARGE", Kind.INVALID_ARGUMENT
+
+    def __init__(self, field: str, size: int, limit: int, unit: str) -> None:
+        message = (
+            f"{field} would leave state of {size} {unit}, the limit is {limit}; remove keys, or store large values elsewhere"
+        )
+        super().__init__(message, field=field, size=str(size), limit=str(limit), unit=unit)
+
+
 def _named(ref: SessionRef) -> dict[str, str]:
     return {"app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
 
@@ -164,7 +174,8 @@ class VersionMismatch(ThreadkeepError):
     reason, kind = "VERSION_MISMATCH", Kind.ABORTED
 
     def __init__(self, ref: SessionRef, *, expected: str, actual: str) -> None:
-        message = f"session {ref.session_id!r} is at {actual!r}, not at {expected!r}; read it again and retry"
+        what = f"session {ref.session_id!r}" if ref.session_id else "the state"
+        message = f"{what} is at {actual!r}, not at {expected!r}; read it again and retry"
         super().__init__(message, session_id=ref.session_id, expected=expected, actual=actual)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .model import Compaction, EventFacts, Session, SessionRef
 from .removals import Removal
+from .state.state import StateRecord
 
 
 class Position(NamedTuple):
@@ -76,18 +77,21 @@ class ChangeKind(IntEnum):
     COMPACTED = 3
     CREATED = 4
     UPDATED = 5
+    STATE = 6
     REMOVED = 7
 
 
 # Not frozen, since one is created per change, and a frozen dataclass costs three times as much to create. Never changed.
 @dataclass(slots=True)
 class Change:
-    """One committed change of a session. Versions and counters are the session's after it.
+    """One committed change of a session, or of the state of a user or an app. Versions and counters are the session's after
+    it.
 
-    `session` is the store's key of the session, never reused. `labels`: the session's labels when the change is read, or its
-    last ones. `labels_before`: the labels that an update replaced, otherwise None. `after`: the session after a CREATED or
-    UPDATED; for a deleted session, its ref, uid and labels. `size`: bytes of its events as sent. The store finds the events of
-    the change by `first` and `last`.
+    `session` is the store's key of the session, never reused; for the state of a user or an app, it is negative, and the `ref`
+    has no session_id. `state`: what a STATE changed, or an APPENDED in the session's state. `labels`: the session's labels when
+    the change is read, or its last ones. `labels_before`: the labels that an update replaced, otherwise None. `after`: the
+    session after a CREATED or UPDATED; for a deleted session, its ref, uid and labels. `size`: bytes of its events as sent. The
+    store finds the events of the change by `first` and `last`.
     """
 
     position: Position
@@ -111,12 +115,13 @@ class Change:
     expired: bool = False
     after: Session | None = None
     compaction: Compaction | None = None
+    state: StateRecord | None = None
     removal: Removal | None = None
 
     @property
     def adds_only(self) -> bool:
         """Whether there is nothing to it but its events."""
-        return self.kind is ChangeKind.APPENDED
+        return self.kind is ChangeKind.APPENDED and self.state is None
 
 
 @dataclass(slots=True)

@@ -136,7 +136,7 @@ NOWHERE = Versions()
 @dataclass(slots=True, unsafe_hash=True)
 class NewSession:
     """A session to create. The service sets `uid` and times, not the store. `began`: the creation time of an imported session;
-    None: now."""
+    None: now. `state`: its first values, as JSON text by key."""
 
     ref: SessionRef
     uid: str
@@ -146,6 +146,7 @@ class NewSession:
     labels: Mapping[str, str] = field(default_factory=dict)
     context_bytes: int = 0
     began: int | None = None
+    state: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def create_time(self) -> int:

@@ -157,6 +157,17 @@ def _json_object(field: str, value: str, number: Callable[[str], str] | None) ->
     return value
 
 
+def json_value(field: str, value: str, most: int) -> str:
+    """Checks JSON text of any value, of at most `most` bytes. It is stored verbatim and not interpreted."""
+    if len(value) > most or len(value.encode()) > most:
+        raise InvalidField(field, f"must have at most {most:,} bytes")
+    try:
+        json.loads(value, parse_constant=_refuse_constant, parse_float=str, parse_int=str)
+    except (ValueError, RecursionError):
+        raise InvalidField(field, "must be JSON text") from None
+    return value
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 

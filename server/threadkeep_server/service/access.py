@@ -8,6 +8,7 @@ from ..domain.errors import InvalidField, PermissionDenied
 from ..domain.memories import MemoryScope
 from ..domain.model import Caller, SessionRef
 from ..domain.scopes import AppScope, EventScope
+from ..domain.state.state import StateName, StateScope
 
 
 def own_ref(caller: Caller, ref: SessionRef) -> SessionRef:
@@ -47,6 +48,26 @@ def own_scope(caller: Caller, scope: EventScope) -> EventScope:
         return AppScope(own_app(caller, scope.app, "app") or "")
     app = own_app(caller, scope.app, "user.app")
     return replace(scope, app=app, user_id=_required(own_user(caller, scope.user_id, "user.user_id"), "user.user_id"))
+
+
+def own_state(caller: Caller, name: StateName) -> StateName:
+    """Returns the name of state for the caller. Raises PermissionDenied; InvalidField for a user's state without a user."""
+    scope, ref = name
+    if scope is StateScope.SESSION:
+        return StateName(scope, own_ref(caller, ref))
+    if scope is StateScope.APP:
+        return StateName(scope, SessionRef(own_shared_app(caller, ref.app, "scope", app_field="session.app"), "", ""))
+    app = own_app(caller, ref.app, "session.app") or ""
+    user_id = _required(own_user(caller, ref.user_id, "session.user_id"), "session.user_id")
+    return StateName(scope, SessionRef(app, user_id, ""))
+
+
+def own_shared_app(caller: Caller, app: str, field: str, *, app_field: str | None = None) -> str:
+    """Returns the app whose data all its users share. Raises PermissionDenied: with `field` if the caller is bound to a user,
+    with `app_field` for another app."""
+    if caller.user_id is not None:
+        raise PermissionDenied(field, "use the state of the user")
+    return own_app(caller, app, app_field or field) or ""
 
 
 def own_memories(caller: Caller, scope: MemoryScope) -> MemoryScope:

@@ -10,6 +10,7 @@ from ..domain.context import ContextSpec
 from ..domain.errors import EventIdConflict, InvalidField, QuotaExceeded, SessionNotFound
 from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
 from ..domain.removals import Operation
+from ..domain.state.state import StateDelta
 from ..domain.validation import Limits
 from ..store.contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery, EventStore
 from ..store.contract.history import AsOf
@@ -18,6 +19,7 @@ from .access import own_ref
 from .batches import check_batch
 from .removals import check_erases
 from .sessions import SessionDraft, SessionService
+from .state import check_delta
 from .storage_quota import StorageQuota
 
 
@@ -34,6 +36,7 @@ class Append:
     operation: Operation | None = None
     replace_existing: bool = False
     erase_replaced: bool = False
+    state: StateDelta | None = None
 
 
 class EventServiceStore(EventStore, RemovalStore, Protocol):
@@ -64,6 +67,10 @@ class EventService:
             raise InvalidField("events", "must not be empty")
         check_batch(append.drafts, self._limits)
         check_erases(caller, append.erase_replaced)
+        if append.state is not None:
+            check_delta(caller, ref, append.state)
+            if append.replace_existing:
+                raise InvalidField("state_delta", "is not for IF_EXISTS_REPLACE; use PatchState")
         request = AppendRequest(
             tenant=caller.tenant,
             ref=ref,
@@ -74,6 +81,7 @@ class EventService:
             ignore_existing=append.ignore_existing,
             create=self._session_to_create(ref, append.create),
             operation=append.operation,
+            state=append.state,
         )
         if append.replace_existing:
             return self._replacing(request, erase=append.erase_replaced)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ..domain import validation
 from ..domain.errors import InvalidField
 from ..domain.model import Caller, NewSession, Session, SessionChange, SessionRef
+from ..domain.state.state import StatePatch, Totals, advanced
 from ..domain.validation import Limits
 from ..store.contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery, SessionStore
 from .access import own_app, own_ref, own_user
@@ -41,6 +42,7 @@ class SessionDraft:
     context_bytes: int = 0
     create_time: int | None = None
     """None: now."""
+    state: Mapping[str, str] | None = None
 
 
 # Not frozen: see EventDraft.
@@ -93,8 +95,8 @@ class SessionService:
         return await self._store.create_session(caller.tenant, new, return_existing=return_existing, unique=unique)
 
     def new_session(self, ref: SessionRef, draft: SessionDraft, *, within: str = "") -> NewSession:
-        """Returns a session to create now. Raises InvalidField for a missing user, a past expiry and a future create_time;
-        `within` is the prefix of the request field of the draft."""
+        """Returns a session to create now. Raises InvalidField for a missing user, a past expiry and a future create_time,
+        StateTooLarge; `within` is the prefix of the request field of the draft."""
         if not ref.user_id:
             raise InvalidField("session.user_id", "is required to create a session")
         now = self._clock()
@@ -104,7 +106,10 @@ class SessionService:
             draft.create_time if draft.create_time is None else validation.passed_time("create_time", draft.create_time, now)
         )
         details = (draft.metadata_json, draft.labels or {}, draft.context_bytes)
-        return NewSession(named, self._new_id(), now, expire_time, *details, began=began)
+        state = draft.state or {}
+        if state:
+            advanced(Totals(), StatePatch(state), {}, f"{within}state")
+        return NewSession(named, self._new_id(), now, expire_time, *details, began=began, state=state)
 
     def _expire_time(self, expiry: Expiry, now: int, within: str = "") -> int | None:
         if expiry.never:

@@ -27,6 +27,7 @@ from threadkeep.v1 import (
     server_service_pb2,
     session_pb2,
     session_service_pb2,
+    state_service_pb2,
     tool_service_pb2,
 )
 
@@ -34,6 +35,7 @@ from ..conftest import running
 
 _SERVICES = (
     session_service_pb2.DESCRIPTOR.services_by_name["SessionService"],
+    state_service_pb2.DESCRIPTOR.services_by_name["StateService"],
     event_service_pb2.DESCRIPTOR.services_by_name["EventService"],
     compaction_service_pb2.DESCRIPTOR.services_by_name["CompactionService"],
     search_service_pb2.DESCRIPTOR.services_by_name["SearchService"],

@@ -55,6 +55,7 @@ CONTENT: dict[str, dict[str, Any]] = {
     "GetConsumer": {"name": "c"},
     "GetEvent": {"eventId": "bobs"},
     "ListParkedChanges": {"name": "c"},
+    "PatchState": {"patch": {"set": {"k": "1"}}},
     "PlanCompaction": {"strategy": {"slidingWindow": {}}},
     "PopEvents": {"operationId": "o"},
     "ReplaceEvents": {"expectedLogVersion": 1},

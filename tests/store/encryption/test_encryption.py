@@ -11,13 +11,17 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from tests.support.candidates import caught_up, said_in
+from tests.support.clock import NOW
 from tests.support.codec import draft, texts
+from tests.support.feed import follow
 from tests.support.memories import found, holding, memory, remember, remembered
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search
 from threadkeep_server.domain.errors import EncryptionKeyDestroyed, SearchDisabled, StoreUnavailable
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.memories import MemoryFilter
+from threadkeep_server.domain.model import SessionRef
 from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.domain.state.state import StateName, StatePatch, StateQuery, StateScope
 from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.sql.encryption import vault as vaults
 from threadkeep_server.store.sql.encryption.encrypter import NOTE, Encrypter, Progress, progress_of
@@ -36,11 +40,16 @@ SECRET = "qvothwyx"  # no part of it is in another word
 SAID = f"my password is {SECRET} today"
 ACME, GLOBEX = TENANT, "globex"
 MINE = UserScope("alice", "shop")
+OF_SESSION = StateName(StateScope.SESSION, ref())
+OF_USER = StateName(StateScope.USER, SessionRef("shop", "alice", ""))
 
 
 async def fill(store: SqlStore, tenant: str = ACME) -> None:
     await create(store, tenant=tenant)
-    await append(store, draft(SAID, event_id="e1"), draft("more", event_id="e2"), tenant=tenant)
+    for name in (OF_SESSION, OF_USER):
+        await store.patch_state(tenant, name, StatePatch({"k": f'"old {SECRET}"'}), NOW)
+    delta = {name.scope: StatePatch({"k": f'"{SECRET}"'}) for name in (OF_SESSION, OF_USER)}
+    await append(store, draft(SAID, event_id="e1"), draft("more", event_id="e2"), tenant=tenant, state=delta)
     await compact(store, ["e2"], placed(None, draft(f"summary of {SECRET}", event_id="s", synthetic=True)), tenant=tenant)
     await remember(store, memory(f"likes {SECRET}", id="m1", metadata={"k": SECRET}), tenant=tenant)
     await caught_up(store)
@@ -57,6 +66,12 @@ async def is_whole(store: SqlStore) -> bool:
     assert await found(store, SECRET) == {f"likes {SECRET}"}
     assert await found(store, SECRET, wanted=MemoryFilter(metadata={"k": SECRET})) == {f"likes {SECRET}"}
     assert [each.draft.metadata_json for each in await remembered(store)] == [f'{{"k": "{SECRET}"}}']
+    for name in (OF_SESSION, OF_USER):
+        assert dict((await store.get_state(ACME, name, StateQuery())).values) == {"k": f'"{SECRET}"'}
+    past = await store.get_state(ACME, OF_SESSION, StateQuery(as_of=0))
+    assert dict(past.values) == {"k": f'"old {SECRET}"'}
+    changed = [change.state.patch.set["k"] for change in await follow(store) if change.state is not None]
+    assert changed == [f'"old {SECRET}"'] * 2 + [f'"{SECRET}"'] * 2
     return listed == [SAID, "more", f"summary of {SECRET}"]
 
 

@@ -18,8 +18,10 @@ _LITERAL = re.compile(r"'(?:[^']|'')*'")
 _USED = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+\"?(\w+)")
 _NAMED = re.compile(r"\btenant\b")
 # Keys come from statements that named the tenant, or from a session that the server remembers by its tenant and name.
-_BY_KEY = re.compile(r"\b(?:id|session|consumer|erasure)\b\s*(?:=|IN\b|BETWEEN\b)")
-_INSERTED = re.compile(r"\AINSERT\b[^()]*\([^()]*\b(?:session|consumer|erasure)\b")
+_BY_KEY = re.compile(
+    r"\b(?:id|session|consumer|erasure|(?:state_totals|state_values|past_values)\.owner)\b\s*(?:=|IN\b|BETWEEN\b)"
+)
+_INSERTED = re.compile(r"\AINSERT\b[^()]*\([^()]*\b(?:session|consumer|erasure|owner)\b")
 # How far the search indexes have got. They read no data.
 _PROGRESS = re.compile(r"\ASELECT (?:EXISTS \(SELECT changes\.id|\(SELECT min\(memories\.analyzer\))")
 

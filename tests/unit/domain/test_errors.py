@@ -44,6 +44,7 @@ EXAMPLES = [
     errors.EncryptionKeyDestroyed(),
     errors.SearchDisabled(),
     errors.HistoryUnknown(SessionRef("shop", "alice", "s1"), 12),
+    errors.StateTooLarge("patch", 4194305, 4194304, "bytes"),
     errors.Unauthenticated(),
     errors.PermissionDenied("session.user_id"),
     errors.ServerDraining(),

@@ -13,6 +13,7 @@ OF_MEMORY = (
     "list",
     "namespaces",
 )
+HANDLES = ("session", "state", "user_state", "app_state")
 FLAVORS = ("async", "sync")
 _END = object()
 
@@ -35,7 +36,7 @@ class Bridge:
         method = getattr(self.client, name)
         if name == "memory":
             return lambda *args, **kwargs: MemoryBridge(method(*args, **kwargs))
-        if name == "session":
+        if name in HANDLES:
             return lambda *args, **kwargs: HandleBridge(method(*args, **kwargs))
         if not callable(method):
             return method
@@ -62,9 +63,9 @@ class MemoryBridge(Bridge):
 
 
 class HandleBridge(Bridge):
-    """The same for a session handle."""
+    """The same for the handle of a session or of state."""
 
-    def __init__(self, handle: threadkeep.SessionHandle) -> None:
+    def __init__(self, handle: threadkeep.SessionHandle | threadkeep.StateHandle) -> None:
         self.client = handle
 
 

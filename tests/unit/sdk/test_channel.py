@@ -34,6 +34,8 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
         "EventService.ClearEvents",
         "EventService.EraseEvents",
         "EventService.ReplaceSuffix",
+        "StateService.GetState",
+        "StateService.PatchState",
         "CompactionService.PlanCompaction",
         "CompactionService.ApplyCompaction",
         "CompactionService.ListCompactions",

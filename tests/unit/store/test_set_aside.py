@@ -15,7 +15,7 @@ from tests.unit.service.feed.group import seconds, simulated
 from threadkeep_server.domain.errors import RateLimited, StoreUnavailable
 from threadkeep_server.store.contract.events import AppendRequest
 from threadkeep_server.store.sql.log.group_commit import LOCK_WAIT_MS, Writer
-from threadkeep_server.store.sql.log.group_unit import Request, name_of
+from threadkeep_server.store.sql.log.group_unit import Request, names_of
 from threadkeep_server.store.sql.log.set_aside import LONGEST_WAIT_S
 
 SLACK_S = 1.0
@@ -176,5 +176,6 @@ async def test_what_is_set_aside_counts_as_pending_until_it_is_settled() -> None
         assert await writer.write(said("b", "other")) == "b"
 
 
-def test_the_name_of_a_request_is_what_it_locks() -> None:
-    assert name_of(said("a", "one")) == (TENANT, "one")
+def test_the_names_of_a_request_are_what_it_locks() -> None:
+    request = said("a", "one")
+    assert names_of(request) == ((TENANT, "one"),)

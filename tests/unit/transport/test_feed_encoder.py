@@ -20,12 +20,14 @@ from threadkeep.v1 import subscription_service_pb2 as service_pb
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedEvent, FeedScope, Position
 from threadkeep_server.domain.model import Compaction, Counters, Role, Session, SessionRef, Usage
 from threadkeep_server.domain.removals import Removal, RemovalKind
+from threadkeep_server.domain.state.state import StatePatch, StateRecord, StateScope
 from threadkeep_server.feed.encoder import CheckpointKind
 from threadkeep_server.feed.limits import MOST_FRAME_BYTES
 from threadkeep_server.transport.convert.compaction import compaction_to
 from threadkeep_server.transport.convert.feed_encoder import FeedEncoder, delivery_change
 from threadkeep_server.transport.convert.removals import removal_to
 from threadkeep_server.transport.convert.sessions import ref_to, session_to, set_time
+from threadkeep_server.transport.convert.state import state_change_to
 
 SCOPE = FeedScope("acme")
 ENCODER = FeedEncoder(resume_tokens("store-1"), b"")
@@ -80,6 +82,14 @@ REMOVALS = st.builds(
     through_seq=COUNTS,
 )
 WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED, ChangeKind.REMOVED)
+STATES = st.builds(
+    StateRecord,
+    scope=st.sampled_from(StateScope),
+    version=COUNTS,
+    patch=st.builds(StatePatch, LABELS, st.lists(TEXTS, max_size=3).map(tuple)),
+    omitted=st.booleans(),
+    deleted=st.booleans(),
+)
 EVENTS = st.lists(st.tuples(TEXTS, st.booleans()), max_size=4)
 
 
@@ -117,6 +127,7 @@ def _changes(draw: st.DrawFn) -> Change:
         after=draw(SESSIONS) if kind in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED) else None,
         compaction=draw(COMPACTIONS) if kind is ChangeKind.COMPACTED else None,
         removal=draw(REMOVALS) if kind is ChangeKind.REMOVED else None,
+        state=draw(STATES) if kind is ChangeKind.STATE or (kind is ChangeKind.APPENDED and draw(st.booleans())) else None,
     )
 
 
@@ -128,6 +139,8 @@ def _expected(change: Change, events: Sequence[FeedEvent]) -> pb.Change:
     if change.kind is ChangeKind.APPENDED:
         result.batch.SetInParent()
         result.batch.events.extend(shown)
+        if change.state is not None:
+            result.batch.state.CopyFrom(state_change_to(change.state))
     elif change.kind is ChangeKind.COMPACTED:
         assert change.compaction
         result.compaction.compaction.CopyFrom(compaction_to(change.compaction))
@@ -136,6 +149,9 @@ def _expected(change: Change, events: Sequence[FeedEvent]) -> pb.Change:
         assert change.removal
         result.removal.CopyFrom(removal_to(change.removal))
         result.removal.inserted.extend(shown)
+    elif change.kind is ChangeKind.STATE:
+        assert change.state
+        result.state.CopyFrom(state_change_to(change.state))
     else:
         assert change.after
         kind = "EXPIRED" if change.expired else change.kind.name

@@ -55,7 +55,8 @@ const (
 	// An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
 	// {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}}
 	ErrorReason_ERROR_REASON_EVENT_ID_CONFLICT ErrorReason = 8
-	// The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+	// The log, the session, the state or the memory changed since the caller read it. Read it again, reconsider, and retry. Code
+	// ABORTED.
 	// For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
 	// {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
 	ErrorReason_ERROR_REASON_VERSION_MISMATCH ErrorReason = 9
@@ -142,6 +143,10 @@ const (
 	// encrypted_search. Code FAILED_PRECONDITION.
 	// {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
 	ErrorReason_ERROR_REASON_SEARCH_DISABLED ErrorReason = 33
+	// A scope of state would have more bytes or keys than it may have. Remove keys, or store large values elsewhere. Code
+	// INVALID_ARGUMENT.
+	// {"reason":"STATE_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"patch","size":"4194305","limit":"4194304","unit":"bytes"}}
+	ErrorReason_ERROR_REASON_STATE_TOO_LARGE ErrorReason = 34
 	// The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
 	// new id. Code ALREADY_EXISTS.
 	// {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
@@ -189,6 +194,7 @@ var (
 		31: "ERROR_REASON_EMBEDDER_FAILED",
 		32: "ERROR_REASON_ENCRYPTION_KEY_DESTROYED",
 		33: "ERROR_REASON_SEARCH_DISABLED",
+		34: "ERROR_REASON_STATE_TOO_LARGE",
 		35: "ERROR_REASON_OPERATION_CONFLICT",
 		38: "ERROR_REASON_HISTORY_UNKNOWN",
 	}
@@ -227,6 +233,7 @@ var (
 		"ERROR_REASON_EMBEDDER_FAILED":           31,
 		"ERROR_REASON_ENCRYPTION_KEY_DESTROYED":  32,
 		"ERROR_REASON_SEARCH_DISABLED":           33,
+		"ERROR_REASON_STATE_TOO_LARGE":           34,
 		"ERROR_REASON_OPERATION_CONFLICT":        35,
 		"ERROR_REASON_HISTORY_UNKNOWN":           38,
 	}
@@ -263,7 +270,7 @@ var File_threadkeep_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\x99\n" +
+	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\xbb\n" +
 	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
@@ -300,7 +307,8 @@ const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"$ERROR_REASON_EMBEDDER_NOT_CONFIGURED\x10\x1e\x12 \n" +
 	"\x1cERROR_REASON_EMBEDDER_FAILED\x10\x1f\x12)\n" +
 	"%ERROR_REASON_ENCRYPTION_KEY_DESTROYED\x10 \x12 \n" +
-	"\x1cERROR_REASON_SEARCH_DISABLED\x10!\x12#\n" +
+	"\x1cERROR_REASON_SEARCH_DISABLED\x10!\x12 \n" +
+	"\x1cERROR_REASON_STATE_TOO_LARGE\x10\"\x12#\n" +
 	"\x1fERROR_REASON_OPERATION_CONFLICT\x10#\x12 \n" +
 	"\x1cERROR_REASON_HISTORY_UNKNOWN\x10&BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"

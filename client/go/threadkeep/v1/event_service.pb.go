@@ -143,7 +143,9 @@ type CreateIfMissing struct {
 	// See Session.metadata_json.
 	MetadataJson string `protobuf:"bytes,2,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
 	// See Session.labels.
-	Labels        map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Labels map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Values of the session's state, see CreateSessionRequest.state.
+	State         map[string]string `protobuf:"bytes,4,rep,name=state,proto3" json:"state,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -199,6 +201,13 @@ func (x *CreateIfMissing) GetLabels() map[string]string {
 	return nil
 }
 
+func (x *CreateIfMissing) GetState() map[string]string {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
 // Request of AppendEvents.
 type AppendEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -218,6 +227,9 @@ type AppendEventsRequest struct {
 	IfExists IfExists `protobuf:"varint,5,opt,name=if_exists,json=ifExists,proto3,enum=threadkeep.v1.IfExists" json:"if_exists,omitempty"`
 	// Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
 	CreateIfMissing *CreateIfMissing `protobuf:"bytes,6,opt,name=create_if_missing,json=createIfMissing,proto3" json:"create_if_missing,omitempty"`
+	// Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+	// events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+	StateDelta *StateDelta `protobuf:"bytes,7,opt,name=state_delta,json=stateDelta,proto3" json:"state_delta,omitempty"`
 	// Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
 	// A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
 	// session has changed since. The ids of events are not compared: clients generate them. With other content it is
@@ -309,6 +321,13 @@ func (x *AppendEventsRequest) GetIfExists() IfExists {
 func (x *AppendEventsRequest) GetCreateIfMissing() *CreateIfMissing {
 	if x != nil {
 		return x.CreateIfMissing
+	}
+	return nil
+}
+
+func (x *AppendEventsRequest) GetStateDelta() *StateDelta {
+	if x != nil {
+		return x.StateDelta
 	}
 	return nil
 }
@@ -1724,21 +1743,28 @@ var File_threadkeep_v1_event_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\n" +
-	"!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\"\xe4\x01\n" +
+	"!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\x1a\x19threadkeep/v1/state.proto\"\xdf\x02\n" +
 	"\x0fCreateIfMissing\x12-\n" +
 	"\x06expiry\x18\x01 \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12#\n" +
 	"\rmetadata_json\x18\x02 \x01(\tR\fmetadataJson\x12B\n" +
-	"\x06labels\x18\x03 \x03(\v2*.threadkeep.v1.CreateIfMissing.LabelsEntryR\x06labels\x1a9\n" +
+	"\x06labels\x18\x03 \x03(\v2*.threadkeep.v1.CreateIfMissing.LabelsEntryR\x06labels\x12?\n" +
+	"\x05state\x18\x04 \x03(\v2).threadkeep.v1.CreateIfMissing.StateEntryR\x05state\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd7\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a8\n" +
+	"\n" +
+	"StateEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x93\x04\n" +
 	"\x13AppendEventsRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x123\n" +
 	"\x06events\x18\x02 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06events\x122\n" +
 	"\x14expected_log_version\x18\x03 \x01(\x03H\x00R\x12expectedLogVersion\x125\n" +
 	"\x16expected_last_event_id\x18\x04 \x01(\tH\x00R\x13expectedLastEventId\x124\n" +
 	"\tif_exists\x18\x05 \x01(\x0e2\x17.threadkeep.v1.IfExistsR\bifExists\x12J\n" +
-	"\x11create_if_missing\x18\x06 \x01(\v2\x1e.threadkeep.v1.CreateIfMissingR\x0fcreateIfMissing\x12!\n" +
+	"\x11create_if_missing\x18\x06 \x01(\v2\x1e.threadkeep.v1.CreateIfMissingR\x0fcreateIfMissing\x12:\n" +
+	"\vstate_delta\x18\a \x01(\v2\x19.threadkeep.v1.StateDeltaR\n" +
+	"stateDelta\x12!\n" +
 	"\foperation_id\x18\b \x01(\tR\voperationId\x126\n" +
 	"\breplaced\x18\t \x01(\x0e2\x1a.threadkeep.v1.RemovalModeR\breplacedB\x0e\n" +
 	"\fprecondition\"X\n" +
@@ -1884,7 +1910,7 @@ func file_threadkeep_v1_event_service_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_event_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_threadkeep_v1_event_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_threadkeep_v1_event_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_threadkeep_v1_event_service_proto_goTypes = []any{
 	(IfExists)(0),                  // 0: threadkeep.v1.IfExists
 	(SortOrder)(0),                 // 1: threadkeep.v1.SortOrder
@@ -1908,83 +1934,87 @@ var file_threadkeep_v1_event_service_proto_goTypes = []any{
 	(*GetContextRequest)(nil),      // 19: threadkeep.v1.GetContextRequest
 	(*GetContextResponse)(nil),     // 20: threadkeep.v1.GetContextResponse
 	nil,                            // 21: threadkeep.v1.CreateIfMissing.LabelsEntry
-	nil,                            // 22: threadkeep.v1.AppendError.MetadataEntry
-	(*Expiry)(nil),                 // 23: threadkeep.v1.Expiry
-	(*SessionRef)(nil),             // 24: threadkeep.v1.SessionRef
-	(*SessionEvent)(nil),           // 25: threadkeep.v1.SessionEvent
-	(RemovalMode)(0),               // 26: threadkeep.v1.RemovalMode
-	(*WindowCounters)(nil),         // 27: threadkeep.v1.WindowCounters
-	(*ErasureReceipt)(nil),         // 28: threadkeep.v1.ErasureReceipt
-	(*EventFilter)(nil),            // 29: threadkeep.v1.EventFilter
-	(*ContextSpec)(nil),            // 30: threadkeep.v1.ContextSpec
-	(*PopEventsRequest)(nil),       // 31: threadkeep.v1.PopEventsRequest
-	(*ClearEventsRequest)(nil),     // 32: threadkeep.v1.ClearEventsRequest
-	(*EraseEventsRequest)(nil),     // 33: threadkeep.v1.EraseEventsRequest
-	(*PopEventsResponse)(nil),      // 34: threadkeep.v1.PopEventsResponse
-	(*ClearEventsResponse)(nil),    // 35: threadkeep.v1.ClearEventsResponse
-	(*EraseEventsResponse)(nil),    // 36: threadkeep.v1.EraseEventsResponse
+	nil,                            // 22: threadkeep.v1.CreateIfMissing.StateEntry
+	nil,                            // 23: threadkeep.v1.AppendError.MetadataEntry
+	(*Expiry)(nil),                 // 24: threadkeep.v1.Expiry
+	(*SessionRef)(nil),             // 25: threadkeep.v1.SessionRef
+	(*SessionEvent)(nil),           // 26: threadkeep.v1.SessionEvent
+	(*StateDelta)(nil),             // 27: threadkeep.v1.StateDelta
+	(RemovalMode)(0),               // 28: threadkeep.v1.RemovalMode
+	(*WindowCounters)(nil),         // 29: threadkeep.v1.WindowCounters
+	(*ErasureReceipt)(nil),         // 30: threadkeep.v1.ErasureReceipt
+	(*EventFilter)(nil),            // 31: threadkeep.v1.EventFilter
+	(*ContextSpec)(nil),            // 32: threadkeep.v1.ContextSpec
+	(*PopEventsRequest)(nil),       // 33: threadkeep.v1.PopEventsRequest
+	(*ClearEventsRequest)(nil),     // 34: threadkeep.v1.ClearEventsRequest
+	(*EraseEventsRequest)(nil),     // 35: threadkeep.v1.EraseEventsRequest
+	(*PopEventsResponse)(nil),      // 36: threadkeep.v1.PopEventsResponse
+	(*ClearEventsResponse)(nil),    // 37: threadkeep.v1.ClearEventsResponse
+	(*EraseEventsResponse)(nil),    // 38: threadkeep.v1.EraseEventsResponse
 }
 var file_threadkeep_v1_event_service_proto_depIdxs = []int32{
-	23, // 0: threadkeep.v1.CreateIfMissing.expiry:type_name -> threadkeep.v1.Expiry
+	24, // 0: threadkeep.v1.CreateIfMissing.expiry:type_name -> threadkeep.v1.Expiry
 	21, // 1: threadkeep.v1.CreateIfMissing.labels:type_name -> threadkeep.v1.CreateIfMissing.LabelsEntry
-	24, // 2: threadkeep.v1.AppendEventsRequest.session:type_name -> threadkeep.v1.SessionRef
-	25, // 3: threadkeep.v1.AppendEventsRequest.events:type_name -> threadkeep.v1.SessionEvent
-	0,  // 4: threadkeep.v1.AppendEventsRequest.if_exists:type_name -> threadkeep.v1.IfExists
-	2,  // 5: threadkeep.v1.AppendEventsRequest.create_if_missing:type_name -> threadkeep.v1.CreateIfMissing
-	26, // 6: threadkeep.v1.AppendEventsRequest.replaced:type_name -> threadkeep.v1.RemovalMode
-	4,  // 7: threadkeep.v1.AppendEventsResponse.events:type_name -> threadkeep.v1.AppendedEvent
-	27, // 8: threadkeep.v1.AppendEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
-	24, // 9: threadkeep.v1.ReplaceSuffixRequest.session:type_name -> threadkeep.v1.SessionRef
-	25, // 10: threadkeep.v1.ReplaceSuffixRequest.events:type_name -> threadkeep.v1.SessionEvent
-	26, // 11: threadkeep.v1.ReplaceSuffixRequest.mode:type_name -> threadkeep.v1.RemovalMode
-	4,  // 12: threadkeep.v1.ReplaceSuffixResponse.events:type_name -> threadkeep.v1.AppendedEvent
-	27, // 13: threadkeep.v1.ReplaceSuffixResponse.window:type_name -> threadkeep.v1.WindowCounters
-	28, // 14: threadkeep.v1.ReplaceSuffixResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	3,  // 15: threadkeep.v1.AppendStreamRequest.append:type_name -> threadkeep.v1.AppendEventsRequest
-	22, // 16: threadkeep.v1.AppendError.metadata:type_name -> threadkeep.v1.AppendError.MetadataEntry
-	5,  // 17: threadkeep.v1.AppendStreamResult.appended:type_name -> threadkeep.v1.AppendEventsResponse
-	9,  // 18: threadkeep.v1.AppendStreamResult.error:type_name -> threadkeep.v1.AppendError
-	10, // 19: threadkeep.v1.AppendStreamResponse.results:type_name -> threadkeep.v1.AppendStreamResult
-	24, // 20: threadkeep.v1.GetEventRequest.session:type_name -> threadkeep.v1.SessionRef
-	25, // 21: threadkeep.v1.GetEventResponse.event:type_name -> threadkeep.v1.SessionEvent
-	24, // 22: threadkeep.v1.ListEventsRequest.session:type_name -> threadkeep.v1.SessionRef
-	29, // 23: threadkeep.v1.ListEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
-	1,  // 24: threadkeep.v1.ListEventsRequest.order:type_name -> threadkeep.v1.SortOrder
-	25, // 25: threadkeep.v1.ListEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
-	29, // 26: threadkeep.v1.ListUserEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
-	24, // 27: threadkeep.v1.UserEvent.session:type_name -> threadkeep.v1.SessionRef
-	25, // 28: threadkeep.v1.UserEvent.event:type_name -> threadkeep.v1.SessionEvent
-	17, // 29: threadkeep.v1.ListUserEventsResponse.events:type_name -> threadkeep.v1.UserEvent
-	24, // 30: threadkeep.v1.GetContextRequest.session:type_name -> threadkeep.v1.SessionRef
-	30, // 31: threadkeep.v1.GetContextRequest.spec:type_name -> threadkeep.v1.ContextSpec
-	25, // 32: threadkeep.v1.GetContextResponse.events:type_name -> threadkeep.v1.SessionEvent
-	27, // 33: threadkeep.v1.GetContextResponse.context:type_name -> threadkeep.v1.WindowCounters
-	27, // 34: threadkeep.v1.GetContextResponse.window:type_name -> threadkeep.v1.WindowCounters
-	3,  // 35: threadkeep.v1.EventService.AppendEvents:input_type -> threadkeep.v1.AppendEventsRequest
-	8,  // 36: threadkeep.v1.EventService.AppendStream:input_type -> threadkeep.v1.AppendStreamRequest
-	12, // 37: threadkeep.v1.EventService.GetEvent:input_type -> threadkeep.v1.GetEventRequest
-	14, // 38: threadkeep.v1.EventService.ListEvents:input_type -> threadkeep.v1.ListEventsRequest
-	16, // 39: threadkeep.v1.EventService.ListUserEvents:input_type -> threadkeep.v1.ListUserEventsRequest
-	19, // 40: threadkeep.v1.EventService.GetContext:input_type -> threadkeep.v1.GetContextRequest
-	31, // 41: threadkeep.v1.EventService.PopEvents:input_type -> threadkeep.v1.PopEventsRequest
-	32, // 42: threadkeep.v1.EventService.ClearEvents:input_type -> threadkeep.v1.ClearEventsRequest
-	33, // 43: threadkeep.v1.EventService.EraseEvents:input_type -> threadkeep.v1.EraseEventsRequest
-	6,  // 44: threadkeep.v1.EventService.ReplaceSuffix:input_type -> threadkeep.v1.ReplaceSuffixRequest
-	5,  // 45: threadkeep.v1.EventService.AppendEvents:output_type -> threadkeep.v1.AppendEventsResponse
-	11, // 46: threadkeep.v1.EventService.AppendStream:output_type -> threadkeep.v1.AppendStreamResponse
-	13, // 47: threadkeep.v1.EventService.GetEvent:output_type -> threadkeep.v1.GetEventResponse
-	15, // 48: threadkeep.v1.EventService.ListEvents:output_type -> threadkeep.v1.ListEventsResponse
-	18, // 49: threadkeep.v1.EventService.ListUserEvents:output_type -> threadkeep.v1.ListUserEventsResponse
-	20, // 50: threadkeep.v1.EventService.GetContext:output_type -> threadkeep.v1.GetContextResponse
-	34, // 51: threadkeep.v1.EventService.PopEvents:output_type -> threadkeep.v1.PopEventsResponse
-	35, // 52: threadkeep.v1.EventService.ClearEvents:output_type -> threadkeep.v1.ClearEventsResponse
-	36, // 53: threadkeep.v1.EventService.EraseEvents:output_type -> threadkeep.v1.EraseEventsResponse
-	7,  // 54: threadkeep.v1.EventService.ReplaceSuffix:output_type -> threadkeep.v1.ReplaceSuffixResponse
-	45, // [45:55] is the sub-list for method output_type
-	35, // [35:45] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	22, // 2: threadkeep.v1.CreateIfMissing.state:type_name -> threadkeep.v1.CreateIfMissing.StateEntry
+	25, // 3: threadkeep.v1.AppendEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	26, // 4: threadkeep.v1.AppendEventsRequest.events:type_name -> threadkeep.v1.SessionEvent
+	0,  // 5: threadkeep.v1.AppendEventsRequest.if_exists:type_name -> threadkeep.v1.IfExists
+	2,  // 6: threadkeep.v1.AppendEventsRequest.create_if_missing:type_name -> threadkeep.v1.CreateIfMissing
+	27, // 7: threadkeep.v1.AppendEventsRequest.state_delta:type_name -> threadkeep.v1.StateDelta
+	28, // 8: threadkeep.v1.AppendEventsRequest.replaced:type_name -> threadkeep.v1.RemovalMode
+	4,  // 9: threadkeep.v1.AppendEventsResponse.events:type_name -> threadkeep.v1.AppendedEvent
+	29, // 10: threadkeep.v1.AppendEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
+	25, // 11: threadkeep.v1.ReplaceSuffixRequest.session:type_name -> threadkeep.v1.SessionRef
+	26, // 12: threadkeep.v1.ReplaceSuffixRequest.events:type_name -> threadkeep.v1.SessionEvent
+	28, // 13: threadkeep.v1.ReplaceSuffixRequest.mode:type_name -> threadkeep.v1.RemovalMode
+	4,  // 14: threadkeep.v1.ReplaceSuffixResponse.events:type_name -> threadkeep.v1.AppendedEvent
+	29, // 15: threadkeep.v1.ReplaceSuffixResponse.window:type_name -> threadkeep.v1.WindowCounters
+	30, // 16: threadkeep.v1.ReplaceSuffixResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	3,  // 17: threadkeep.v1.AppendStreamRequest.append:type_name -> threadkeep.v1.AppendEventsRequest
+	23, // 18: threadkeep.v1.AppendError.metadata:type_name -> threadkeep.v1.AppendError.MetadataEntry
+	5,  // 19: threadkeep.v1.AppendStreamResult.appended:type_name -> threadkeep.v1.AppendEventsResponse
+	9,  // 20: threadkeep.v1.AppendStreamResult.error:type_name -> threadkeep.v1.AppendError
+	10, // 21: threadkeep.v1.AppendStreamResponse.results:type_name -> threadkeep.v1.AppendStreamResult
+	25, // 22: threadkeep.v1.GetEventRequest.session:type_name -> threadkeep.v1.SessionRef
+	26, // 23: threadkeep.v1.GetEventResponse.event:type_name -> threadkeep.v1.SessionEvent
+	25, // 24: threadkeep.v1.ListEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	31, // 25: threadkeep.v1.ListEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
+	1,  // 26: threadkeep.v1.ListEventsRequest.order:type_name -> threadkeep.v1.SortOrder
+	26, // 27: threadkeep.v1.ListEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
+	31, // 28: threadkeep.v1.ListUserEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
+	25, // 29: threadkeep.v1.UserEvent.session:type_name -> threadkeep.v1.SessionRef
+	26, // 30: threadkeep.v1.UserEvent.event:type_name -> threadkeep.v1.SessionEvent
+	17, // 31: threadkeep.v1.ListUserEventsResponse.events:type_name -> threadkeep.v1.UserEvent
+	25, // 32: threadkeep.v1.GetContextRequest.session:type_name -> threadkeep.v1.SessionRef
+	32, // 33: threadkeep.v1.GetContextRequest.spec:type_name -> threadkeep.v1.ContextSpec
+	26, // 34: threadkeep.v1.GetContextResponse.events:type_name -> threadkeep.v1.SessionEvent
+	29, // 35: threadkeep.v1.GetContextResponse.context:type_name -> threadkeep.v1.WindowCounters
+	29, // 36: threadkeep.v1.GetContextResponse.window:type_name -> threadkeep.v1.WindowCounters
+	3,  // 37: threadkeep.v1.EventService.AppendEvents:input_type -> threadkeep.v1.AppendEventsRequest
+	8,  // 38: threadkeep.v1.EventService.AppendStream:input_type -> threadkeep.v1.AppendStreamRequest
+	12, // 39: threadkeep.v1.EventService.GetEvent:input_type -> threadkeep.v1.GetEventRequest
+	14, // 40: threadkeep.v1.EventService.ListEvents:input_type -> threadkeep.v1.ListEventsRequest
+	16, // 41: threadkeep.v1.EventService.ListUserEvents:input_type -> threadkeep.v1.ListUserEventsRequest
+	19, // 42: threadkeep.v1.EventService.GetContext:input_type -> threadkeep.v1.GetContextRequest
+	33, // 43: threadkeep.v1.EventService.PopEvents:input_type -> threadkeep.v1.PopEventsRequest
+	34, // 44: threadkeep.v1.EventService.ClearEvents:input_type -> threadkeep.v1.ClearEventsRequest
+	35, // 45: threadkeep.v1.EventService.EraseEvents:input_type -> threadkeep.v1.EraseEventsRequest
+	6,  // 46: threadkeep.v1.EventService.ReplaceSuffix:input_type -> threadkeep.v1.ReplaceSuffixRequest
+	5,  // 47: threadkeep.v1.EventService.AppendEvents:output_type -> threadkeep.v1.AppendEventsResponse
+	11, // 48: threadkeep.v1.EventService.AppendStream:output_type -> threadkeep.v1.AppendStreamResponse
+	13, // 49: threadkeep.v1.EventService.GetEvent:output_type -> threadkeep.v1.GetEventResponse
+	15, // 50: threadkeep.v1.EventService.ListEvents:output_type -> threadkeep.v1.ListEventsResponse
+	18, // 51: threadkeep.v1.EventService.ListUserEvents:output_type -> threadkeep.v1.ListUserEventsResponse
+	20, // 52: threadkeep.v1.EventService.GetContext:output_type -> threadkeep.v1.GetContextResponse
+	36, // 53: threadkeep.v1.EventService.PopEvents:output_type -> threadkeep.v1.PopEventsResponse
+	37, // 54: threadkeep.v1.EventService.ClearEvents:output_type -> threadkeep.v1.ClearEventsResponse
+	38, // 55: threadkeep.v1.EventService.EraseEvents:output_type -> threadkeep.v1.EraseEventsResponse
+	7,  // 56: threadkeep.v1.EventService.ReplaceSuffix:output_type -> threadkeep.v1.ReplaceSuffixResponse
+	47, // [47:57] is the sub-list for method output_type
+	37, // [37:47] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_event_service_proto_init() }
@@ -2000,6 +2030,7 @@ func file_threadkeep_v1_event_service_proto_init() {
 	file_threadkeep_v1_filter_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_session_service_proto_init()
+	file_threadkeep_v1_state_proto_init()
 	file_threadkeep_v1_event_service_proto_msgTypes[1].OneofWrappers = []any{
 		(*AppendEventsRequest_ExpectedLogVersion)(nil),
 		(*AppendEventsRequest_ExpectedLastEventId)(nil),
@@ -2024,7 +2055,7 @@ func file_threadkeep_v1_event_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_event_service_proto_rawDesc), len(file_threadkeep_v1_event_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -42,6 +42,7 @@ type EventServiceClient interface {
 	// Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
 	// the same event ids stores nothing twice and returns the original seqs.
 	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+	// STATE_TOO_LARGE,
 	// INVALID_FIELD, STORE_UNAVAILABLE.
 	AppendEvents(ctx context.Context, in *AppendEventsRequest, opts ...grpc.CallOption) (*AppendEventsResponse, error)
 	// Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are
@@ -204,6 +205,7 @@ type EventServiceServer interface {
 	// Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
 	// the same event ids stores nothing twice and returns the original seqs.
 	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+	// STATE_TOO_LARGE,
 	// INVALID_FIELD, STORE_UNAVAILABLE.
 	AppendEvents(context.Context, *AppendEventsRequest) (*AppendEventsResponse, error)
 	// Appends a stream of batches without waiting for each response. Each request is one atomic append. Results are

@@ -212,7 +212,10 @@ type CreateSessionRequest struct {
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// If true, no other user of the app may have a session with this session_id: SESSION_ALREADY_EXISTS is returned, also with
 	// return_existing. Sessions that are created without it are not refused.
-	UniqueInApp   bool `protobuf:"varint,10,opt,name=unique_in_app,json=uniqueInApp,proto3" json:"unique_in_app,omitempty"`
+	UniqueInApp bool `protobuf:"varint,10,opt,name=unique_in_app,json=uniqueInApp,proto3" json:"unique_in_app,omitempty"`
+	// Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+	// state; an existing session stays as it is.
+	State         map[string]string `protobuf:"bytes,8,rep,name=state,proto3" json:"state,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -301,6 +304,13 @@ func (x *CreateSessionRequest) GetUniqueInApp() bool {
 		return x.UniqueInApp
 	}
 	return false
+}
+
+func (x *CreateSessionRequest) GetState() map[string]string {
+	if x != nil {
+		return x.State
+	}
+	return nil
 }
 
 // Response of CreateSession.
@@ -1466,7 +1476,7 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
 	"expireTime\x12%\n" +
 	"\rnever_expires\x18\x03 \x01(\bH\x00R\fneverExpiresB\x06\n" +
-	"\x04kind\"\xd2\x03\n" +
+	"\x04kind\"\xd2\x04\n" +
 	"\x14CreateSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12-\n" +
 	"\x06expiry\x18\x02 \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12#\n" +
@@ -1477,8 +1487,13 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\vcreate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12\"\n" +
 	"\runique_in_app\x18\n" +
-	" \x01(\bR\vuniqueInApp\x1a9\n" +
+	" \x01(\bR\vuniqueInApp\x12D\n" +
+	"\x05state\x18\b \x03(\v2..threadkeep.v1.CreateSessionRequest.StateEntryR\x05state\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a8\n" +
+	"\n" +
+	"StateEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"c\n" +
 	"\x15CreateSessionResponse\x120\n" +
@@ -1616,7 +1631,7 @@ func file_threadkeep_v1_session_service_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_session_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_threadkeep_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_threadkeep_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_threadkeep_v1_session_service_proto_goTypes = []any{
 	(SessionOrder)(0),                     // 0: threadkeep.v1.SessionOrder
 	(*Expiry)(nil),                        // 1: threadkeep.v1.Expiry
@@ -1639,69 +1654,71 @@ var file_threadkeep_v1_session_service_proto_goTypes = []any{
 	(*DeleteByLabelRequest)(nil),          // 18: threadkeep.v1.DeleteByLabelRequest
 	(*DeleteByLabelResponse)(nil),         // 19: threadkeep.v1.DeleteByLabelResponse
 	nil,                                   // 20: threadkeep.v1.CreateSessionRequest.LabelsEntry
-	nil,                                   // 21: threadkeep.v1.ListSessionsRequest.LabelsEntry
-	nil,                                   // 22: threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	nil,                                   // 23: threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
-	nil,                                   // 24: threadkeep.v1.DeleteByLabelRequest.LabelsEntry
-	(*durationpb.Duration)(nil),           // 25: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),         // 26: google.protobuf.Timestamp
-	(*SessionRef)(nil),                    // 27: threadkeep.v1.SessionRef
-	(*Session)(nil),                       // 28: threadkeep.v1.Session
-	(*SessionEvent)(nil),                  // 29: threadkeep.v1.SessionEvent
-	(*fieldmaskpb.FieldMask)(nil),         // 30: google.protobuf.FieldMask
-	(*ErasureReceipt)(nil),                // 31: threadkeep.v1.ErasureReceipt
+	nil,                                   // 21: threadkeep.v1.CreateSessionRequest.StateEntry
+	nil,                                   // 22: threadkeep.v1.ListSessionsRequest.LabelsEntry
+	nil,                                   // 23: threadkeep.v1.UpdateSessionRequest.LabelsEntry
+	nil,                                   // 24: threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
+	nil,                                   // 25: threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	(*durationpb.Duration)(nil),           // 26: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),         // 27: google.protobuf.Timestamp
+	(*SessionRef)(nil),                    // 28: threadkeep.v1.SessionRef
+	(*Session)(nil),                       // 29: threadkeep.v1.Session
+	(*SessionEvent)(nil),                  // 30: threadkeep.v1.SessionEvent
+	(*fieldmaskpb.FieldMask)(nil),         // 31: google.protobuf.FieldMask
+	(*ErasureReceipt)(nil),                // 32: threadkeep.v1.ErasureReceipt
 }
 var file_threadkeep_v1_session_service_proto_depIdxs = []int32{
-	25, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
-	26, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
-	27, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	26, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
+	27, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
+	28, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
 	1,  // 3: threadkeep.v1.CreateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
 	20, // 4: threadkeep.v1.CreateSessionRequest.labels:type_name -> threadkeep.v1.CreateSessionRequest.LabelsEntry
-	26, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
-	28, // 6: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
-	27, // 7: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	28, // 8: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
-	21, // 9: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
-	0,  // 10: threadkeep.v1.ListSessionsRequest.order_by:type_name -> threadkeep.v1.SessionOrder
-	26, // 11: threadkeep.v1.ListSessionsRequest.updated_after:type_name -> google.protobuf.Timestamp
-	26, // 12: threadkeep.v1.ListSessionsRequest.updated_before:type_name -> google.protobuf.Timestamp
-	28, // 13: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
-	29, // 14: threadkeep.v1.ListSessionsResponse.newest_events:type_name -> threadkeep.v1.SessionEvent
-	27, // 15: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	30, // 16: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	1,  // 17: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
-	22, // 18: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	23, // 19: threadkeep.v1.UpdateSessionRequest.set_labels:type_name -> threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
-	28, // 20: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
-	27, // 21: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	26, // 22: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
-	31, // 23: threadkeep.v1.DeleteUserResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	31, // 24: threadkeep.v1.DeleteAppResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	24, // 25: threadkeep.v1.DeleteByLabelRequest.labels:type_name -> threadkeep.v1.DeleteByLabelRequest.LabelsEntry
-	31, // 26: threadkeep.v1.DeleteByLabelResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	2,  // 27: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
-	4,  // 28: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
-	6,  // 29: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
-	8,  // 30: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
-	10, // 31: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
-	12, // 32: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
-	14, // 33: threadkeep.v1.SessionService.DeleteUser:input_type -> threadkeep.v1.DeleteUserRequest
-	16, // 34: threadkeep.v1.SessionService.DeleteApp:input_type -> threadkeep.v1.DeleteAppRequest
-	18, // 35: threadkeep.v1.SessionService.DeleteByLabel:input_type -> threadkeep.v1.DeleteByLabelRequest
-	3,  // 36: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
-	5,  // 37: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
-	7,  // 38: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
-	9,  // 39: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
-	11, // 40: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
-	13, // 41: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
-	15, // 42: threadkeep.v1.SessionService.DeleteUser:output_type -> threadkeep.v1.DeleteUserResponse
-	17, // 43: threadkeep.v1.SessionService.DeleteApp:output_type -> threadkeep.v1.DeleteAppResponse
-	19, // 44: threadkeep.v1.SessionService.DeleteByLabel:output_type -> threadkeep.v1.DeleteByLabelResponse
-	36, // [36:45] is the sub-list for method output_type
-	27, // [27:36] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	27, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
+	21, // 6: threadkeep.v1.CreateSessionRequest.state:type_name -> threadkeep.v1.CreateSessionRequest.StateEntry
+	29, // 7: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
+	28, // 8: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	29, // 9: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
+	22, // 10: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
+	0,  // 11: threadkeep.v1.ListSessionsRequest.order_by:type_name -> threadkeep.v1.SessionOrder
+	27, // 12: threadkeep.v1.ListSessionsRequest.updated_after:type_name -> google.protobuf.Timestamp
+	27, // 13: threadkeep.v1.ListSessionsRequest.updated_before:type_name -> google.protobuf.Timestamp
+	29, // 14: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
+	30, // 15: threadkeep.v1.ListSessionsResponse.newest_events:type_name -> threadkeep.v1.SessionEvent
+	28, // 16: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	31, // 17: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	1,  // 18: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
+	23, // 19: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
+	24, // 20: threadkeep.v1.UpdateSessionRequest.set_labels:type_name -> threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
+	29, // 21: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
+	28, // 22: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	27, // 23: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
+	32, // 24: threadkeep.v1.DeleteUserResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	32, // 25: threadkeep.v1.DeleteAppResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	25, // 26: threadkeep.v1.DeleteByLabelRequest.labels:type_name -> threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	32, // 27: threadkeep.v1.DeleteByLabelResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	2,  // 28: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
+	4,  // 29: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
+	6,  // 30: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
+	8,  // 31: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
+	10, // 32: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
+	12, // 33: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
+	14, // 34: threadkeep.v1.SessionService.DeleteUser:input_type -> threadkeep.v1.DeleteUserRequest
+	16, // 35: threadkeep.v1.SessionService.DeleteApp:input_type -> threadkeep.v1.DeleteAppRequest
+	18, // 36: threadkeep.v1.SessionService.DeleteByLabel:input_type -> threadkeep.v1.DeleteByLabelRequest
+	3,  // 37: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
+	5,  // 38: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
+	7,  // 39: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
+	9,  // 40: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
+	11, // 41: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
+	13, // 42: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
+	15, // 43: threadkeep.v1.SessionService.DeleteUser:output_type -> threadkeep.v1.DeleteUserResponse
+	17, // 44: threadkeep.v1.SessionService.DeleteApp:output_type -> threadkeep.v1.DeleteAppResponse
+	19, // 45: threadkeep.v1.SessionService.DeleteByLabel:output_type -> threadkeep.v1.DeleteByLabelResponse
+	37, // [37:46] is the sub-list for method output_type
+	28, // [28:37] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_session_service_proto_init() }
@@ -1729,7 +1746,7 @@ func file_threadkeep_v1_session_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_session_service_proto_rawDesc), len(file_threadkeep_v1_session_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -232,7 +232,10 @@ type EventBatch struct {
 	Events []*SessionEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	// True if the next change contains more events of the same append. Used if an append is too large for one message.
 	// The parts must be handled together; the resume token is still that of the preceding change.
-	Continues     bool `protobuf:"varint,2,opt,name=continues,proto3" json:"continues,omitempty"`
+	Continues bool `protobuf:"varint,2,opt,name=continues,proto3" json:"continues,omitempty"`
+	// Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+	// changes of their own.
+	State         *StateChange `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -281,6 +284,105 @@ func (x *EventBatch) GetContinues() bool {
 	return false
 }
 
+func (x *EventBatch) GetState() *StateChange {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+// Reports that values of state were set or removed.
+type StateChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose state was changed. Change.session names the session; for a user only app and user_id, for an app only app.
+	Scope StateScope `protobuf:"varint,1,opt,name=scope,proto3,enum=threadkeep.v1.StateScope" json:"scope,omitempty"`
+	// Version of the state after the change.
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Values that were set, as JSON text.
+	Set map[string]string `protobuf:"bytes,3,rep,name=set,proto3" json:"set,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Keys that were removed.
+	Removed []string `protobuf:"bytes,4,rep,name=removed,proto3" json:"removed,omitempty"`
+	// True if keys and values are left out because they have more than 16 KiB together. GetState returns the present values.
+	Omitted bool `protobuf:"varint,5,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	// True if the state was deleted, with all of its values, by DeleteUser or DeleteApp. A session's state is deleted with the
+	// session, which is reported as a SessionChange.
+	Deleted       bool `protobuf:"varint,6,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateChange) Reset() {
+	*x = StateChange{}
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateChange) ProtoMessage() {}
+
+func (x *StateChange) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateChange.ProtoReflect.Descriptor instead.
+func (*StateChange) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *StateChange) GetScope() StateScope {
+	if x != nil {
+		return x.Scope
+	}
+	return StateScope_STATE_SCOPE_UNSPECIFIED
+}
+
+func (x *StateChange) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *StateChange) GetSet() map[string]string {
+	if x != nil {
+		return x.Set
+	}
+	return nil
+}
+
+func (x *StateChange) GetRemoved() []string {
+	if x != nil {
+		return x.Removed
+	}
+	return nil
+}
+
+func (x *StateChange) GetOmitted() bool {
+	if x != nil {
+		return x.Omitted
+	}
+	return false
+}
+
+func (x *StateChange) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
 // Reports a compaction. Clients that keep a copy of the window must read it again.
 type CompactionNotice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -296,7 +398,7 @@ type CompactionNotice struct {
 
 func (x *CompactionNotice) Reset() {
 	*x = CompactionNotice{}
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -308,7 +410,7 @@ func (x *CompactionNotice) String() string {
 func (*CompactionNotice) ProtoMessage() {}
 
 func (x *CompactionNotice) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -321,7 +423,7 @@ func (x *CompactionNotice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionNotice.ProtoReflect.Descriptor instead.
 func (*CompactionNotice) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{2}
+	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CompactionNotice) GetCompaction() *Compaction {
@@ -360,7 +462,7 @@ type SessionChange struct {
 
 func (x *SessionChange) Reset() {
 	*x = SessionChange{}
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -372,7 +474,7 @@ func (x *SessionChange) String() string {
 func (*SessionChange) ProtoMessage() {}
 
 func (x *SessionChange) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -385,7 +487,7 @@ func (x *SessionChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionChange.ProtoReflect.Descriptor instead.
 func (*SessionChange) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{3}
+	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SessionChange) GetKind() SessionChangeKind {
@@ -413,7 +515,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -425,7 +527,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -438,7 +540,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{4}
+	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Checkpoint) GetKind() CheckpointKind {
@@ -451,7 +553,7 @@ func (x *Checkpoint) GetKind() CheckpointKind {
 // One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session of the change. Not set for checkpoints.
+	// Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// The kind of the change.
 	//
@@ -461,6 +563,7 @@ type Change struct {
 	//	*Change_Compaction
 	//	*Change_SessionChange
 	//	*Change_Checkpoint
+	//	*Change_State
 	//	*Change_Removal
 	Kind isChange_Kind `protobuf_oneof:"kind"`
 	// Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
@@ -476,7 +579,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -488,7 +591,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -501,7 +604,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{5}
+	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Change) GetSession() *SessionRef {
@@ -549,6 +652,15 @@ func (x *Change) GetCheckpoint() *Checkpoint {
 	if x != nil {
 		if x, ok := x.Kind.(*Change_Checkpoint); ok {
 			return x.Checkpoint
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetState() *StateChange {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_State); ok {
+			return x.State
 		}
 	}
 	return nil
@@ -608,6 +720,11 @@ type Change_Checkpoint struct {
 	Checkpoint *Checkpoint `protobuf:"bytes,5,opt,name=checkpoint,proto3,oneof"`
 }
 
+type Change_State struct {
+	// A change of state without events.
+	State *StateChange `protobuf:"bytes,9,opt,name=state,proto3,oneof"`
+}
+
 type Change_Removal struct {
 	// A removal or replacement of events.
 	Removal *RemovalNotice `protobuf:"bytes,10,opt,name=removal,proto3,oneof"`
@@ -621,23 +738,36 @@ func (*Change_SessionChange) isChange_Kind() {}
 
 func (*Change_Checkpoint) isChange_Kind() {}
 
+func (*Change_State) isChange_Kind() {}
+
 func (*Change_Removal) isChange_Kind() {}
 
 var File_threadkeep_v1_subscription_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_subscription_proto_rawDesc = "" +
 	"\n" +
-	" threadkeep/v1/subscription.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1bthreadkeep/v1/session.proto\"\xab\x01\n" +
+	" threadkeep/v1/subscription.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1bthreadkeep/v1/session.proto\x1a\x19threadkeep/v1/state.proto\"\xab\x01\n" +
 	"\x0fSessionVersions\x12\x1f\n" +
 	"\vlog_version\x18\x01 \x01(\x03R\n" +
 	"logVersion\x12%\n" +
 	"\x0ewindow_version\x18\x02 \x01(\x03R\rwindowVersion\x12\x19\n" +
 	"\blast_seq\x18\x03 \x01(\x03R\alastSeq\x125\n" +
-	"\x06window\x18\x04 \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06window\"_\n" +
+	"\x06window\x18\x04 \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06window\"\x91\x01\n" +
 	"\n" +
 	"EventBatch\x123\n" +
 	"\x06events\x18\x01 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06events\x12\x1c\n" +
-	"\tcontinues\x18\x02 \x01(\bR\tcontinues\"\xa4\x01\n" +
+	"\tcontinues\x18\x02 \x01(\bR\tcontinues\x120\n" +
+	"\x05state\x18\x03 \x01(\v2\x1a.threadkeep.v1.StateChangeR\x05state\"\x95\x02\n" +
+	"\vStateChange\x12/\n" +
+	"\x05scope\x18\x01 \x01(\x0e2\x19.threadkeep.v1.StateScopeR\x05scope\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\x125\n" +
+	"\x03set\x18\x03 \x03(\v2#.threadkeep.v1.StateChange.SetEntryR\x03set\x12\x18\n" +
+	"\aremoved\x18\x04 \x03(\tR\aremoved\x12\x18\n" +
+	"\aomitted\x18\x05 \x01(\bR\aomitted\x12\x18\n" +
+	"\adeleted\x18\x06 \x01(\bR\adeleted\x1a6\n" +
+	"\bSetEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa4\x01\n" +
 	"\x10CompactionNotice\x129\n" +
 	"\n" +
 	"compaction\x18\x01 \x01(\v2\x19.threadkeep.v1.CompactionR\n" +
@@ -649,7 +779,7 @@ const file_threadkeep_v1_subscription_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"?\n" +
 	"\n" +
 	"Checkpoint\x121\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x1d.threadkeep.v1.CheckpointKindR\x04kind\"\x95\x04\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1d.threadkeep.v1.CheckpointKindR\x04kind\"\xc9\x04\n" +
 	"\x06Change\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x121\n" +
 	"\x05batch\x18\x02 \x01(\v2\x19.threadkeep.v1.EventBatchH\x00R\x05batch\x12A\n" +
@@ -659,7 +789,8 @@ const file_threadkeep_v1_subscription_proto_rawDesc = "" +
 	"\x0esession_change\x18\x04 \x01(\v2\x1c.threadkeep.v1.SessionChangeH\x00R\rsessionChange\x12;\n" +
 	"\n" +
 	"checkpoint\x18\x05 \x01(\v2\x19.threadkeep.v1.CheckpointH\x00R\n" +
-	"checkpoint\x128\n" +
+	"checkpoint\x122\n" +
+	"\x05state\x18\t \x01(\v2\x1a.threadkeep.v1.StateChangeH\x00R\x05state\x128\n" +
 	"\aremoval\x18\n" +
 	" \x01(\v2\x1c.threadkeep.v1.RemovalNoticeH\x00R\aremoval\x12!\n" +
 	"\fresume_token\x18\x06 \x01(\tR\vresumeToken\x12:\n" +
@@ -695,45 +826,52 @@ func file_threadkeep_v1_subscription_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_subscription_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_threadkeep_v1_subscription_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_threadkeep_v1_subscription_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_threadkeep_v1_subscription_proto_goTypes = []any{
 	(SessionChangeKind)(0),        // 0: threadkeep.v1.SessionChangeKind
 	(CheckpointKind)(0),           // 1: threadkeep.v1.CheckpointKind
 	(*SessionVersions)(nil),       // 2: threadkeep.v1.SessionVersions
 	(*EventBatch)(nil),            // 3: threadkeep.v1.EventBatch
-	(*CompactionNotice)(nil),      // 4: threadkeep.v1.CompactionNotice
-	(*SessionChange)(nil),         // 5: threadkeep.v1.SessionChange
-	(*Checkpoint)(nil),            // 6: threadkeep.v1.Checkpoint
-	(*Change)(nil),                // 7: threadkeep.v1.Change
-	(*WindowCounters)(nil),        // 8: threadkeep.v1.WindowCounters
-	(*SessionEvent)(nil),          // 9: threadkeep.v1.SessionEvent
-	(*Compaction)(nil),            // 10: threadkeep.v1.Compaction
-	(*Session)(nil),               // 11: threadkeep.v1.Session
-	(*SessionRef)(nil),            // 12: threadkeep.v1.SessionRef
-	(*RemovalNotice)(nil),         // 13: threadkeep.v1.RemovalNotice
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
+	(*StateChange)(nil),           // 4: threadkeep.v1.StateChange
+	(*CompactionNotice)(nil),      // 5: threadkeep.v1.CompactionNotice
+	(*SessionChange)(nil),         // 6: threadkeep.v1.SessionChange
+	(*Checkpoint)(nil),            // 7: threadkeep.v1.Checkpoint
+	(*Change)(nil),                // 8: threadkeep.v1.Change
+	nil,                           // 9: threadkeep.v1.StateChange.SetEntry
+	(*WindowCounters)(nil),        // 10: threadkeep.v1.WindowCounters
+	(*SessionEvent)(nil),          // 11: threadkeep.v1.SessionEvent
+	(StateScope)(0),               // 12: threadkeep.v1.StateScope
+	(*Compaction)(nil),            // 13: threadkeep.v1.Compaction
+	(*Session)(nil),               // 14: threadkeep.v1.Session
+	(*SessionRef)(nil),            // 15: threadkeep.v1.SessionRef
+	(*RemovalNotice)(nil),         // 16: threadkeep.v1.RemovalNotice
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
 }
 var file_threadkeep_v1_subscription_proto_depIdxs = []int32{
-	8,  // 0: threadkeep.v1.SessionVersions.window:type_name -> threadkeep.v1.WindowCounters
-	9,  // 1: threadkeep.v1.EventBatch.events:type_name -> threadkeep.v1.SessionEvent
-	10, // 2: threadkeep.v1.CompactionNotice.compaction:type_name -> threadkeep.v1.Compaction
-	9,  // 3: threadkeep.v1.CompactionNotice.inserted:type_name -> threadkeep.v1.SessionEvent
-	0,  // 4: threadkeep.v1.SessionChange.kind:type_name -> threadkeep.v1.SessionChangeKind
-	11, // 5: threadkeep.v1.SessionChange.session:type_name -> threadkeep.v1.Session
-	1,  // 6: threadkeep.v1.Checkpoint.kind:type_name -> threadkeep.v1.CheckpointKind
-	12, // 7: threadkeep.v1.Change.session:type_name -> threadkeep.v1.SessionRef
-	3,  // 8: threadkeep.v1.Change.batch:type_name -> threadkeep.v1.EventBatch
-	4,  // 9: threadkeep.v1.Change.compaction:type_name -> threadkeep.v1.CompactionNotice
-	5,  // 10: threadkeep.v1.Change.session_change:type_name -> threadkeep.v1.SessionChange
-	6,  // 11: threadkeep.v1.Change.checkpoint:type_name -> threadkeep.v1.Checkpoint
-	13, // 12: threadkeep.v1.Change.removal:type_name -> threadkeep.v1.RemovalNotice
-	2,  // 13: threadkeep.v1.Change.versions:type_name -> threadkeep.v1.SessionVersions
-	14, // 14: threadkeep.v1.Change.change_time:type_name -> google.protobuf.Timestamp
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	10, // 0: threadkeep.v1.SessionVersions.window:type_name -> threadkeep.v1.WindowCounters
+	11, // 1: threadkeep.v1.EventBatch.events:type_name -> threadkeep.v1.SessionEvent
+	4,  // 2: threadkeep.v1.EventBatch.state:type_name -> threadkeep.v1.StateChange
+	12, // 3: threadkeep.v1.StateChange.scope:type_name -> threadkeep.v1.StateScope
+	9,  // 4: threadkeep.v1.StateChange.set:type_name -> threadkeep.v1.StateChange.SetEntry
+	13, // 5: threadkeep.v1.CompactionNotice.compaction:type_name -> threadkeep.v1.Compaction
+	11, // 6: threadkeep.v1.CompactionNotice.inserted:type_name -> threadkeep.v1.SessionEvent
+	0,  // 7: threadkeep.v1.SessionChange.kind:type_name -> threadkeep.v1.SessionChangeKind
+	14, // 8: threadkeep.v1.SessionChange.session:type_name -> threadkeep.v1.Session
+	1,  // 9: threadkeep.v1.Checkpoint.kind:type_name -> threadkeep.v1.CheckpointKind
+	15, // 10: threadkeep.v1.Change.session:type_name -> threadkeep.v1.SessionRef
+	3,  // 11: threadkeep.v1.Change.batch:type_name -> threadkeep.v1.EventBatch
+	5,  // 12: threadkeep.v1.Change.compaction:type_name -> threadkeep.v1.CompactionNotice
+	6,  // 13: threadkeep.v1.Change.session_change:type_name -> threadkeep.v1.SessionChange
+	7,  // 14: threadkeep.v1.Change.checkpoint:type_name -> threadkeep.v1.Checkpoint
+	4,  // 15: threadkeep.v1.Change.state:type_name -> threadkeep.v1.StateChange
+	16, // 16: threadkeep.v1.Change.removal:type_name -> threadkeep.v1.RemovalNotice
+	2,  // 17: threadkeep.v1.Change.versions:type_name -> threadkeep.v1.SessionVersions
+	17, // 18: threadkeep.v1.Change.change_time:type_name -> google.protobuf.Timestamp
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_subscription_proto_init() }
@@ -745,11 +883,13 @@ func file_threadkeep_v1_subscription_proto_init() {
 	file_threadkeep_v1_event_proto_init()
 	file_threadkeep_v1_event_removal_proto_init()
 	file_threadkeep_v1_session_proto_init()
-	file_threadkeep_v1_subscription_proto_msgTypes[5].OneofWrappers = []any{
+	file_threadkeep_v1_state_proto_init()
+	file_threadkeep_v1_subscription_proto_msgTypes[6].OneofWrappers = []any{
 		(*Change_Batch)(nil),
 		(*Change_Compaction)(nil),
 		(*Change_SessionChange)(nil),
 		(*Change_Checkpoint)(nil),
+		(*Change_State)(nil),
 		(*Change_Removal)(nil),
 	}
 	type x struct{}
@@ -758,7 +898,7 @@ func file_threadkeep_v1_subscription_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_subscription_proto_rawDesc), len(file_threadkeep_v1_subscription_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -8,11 +8,20 @@ from .events import AsyncEvents
 from .removals import AsyncRemovals
 from .searches import AsyncSearches
 from .sessions import AsyncSessions
+from .states import AsyncStates
 from .subscriptions import AsyncSubscriptions
 from .windows import AsyncWindows
 
 
 class AsyncCalls(
-    AsyncSessions, AsyncErasures, AsyncEvents, AsyncRemovals, AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncSearches
+    AsyncSessions,
+    AsyncErasures,
+    AsyncEvents,
+    AsyncRemovals,
+    AsyncStates,
+    AsyncWindows,
+    AsyncSubscriptions,
+    AsyncConsumers,
+    AsyncSearches,
 ):
     """The calls of all services, each in a class of its own."""

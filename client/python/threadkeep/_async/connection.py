@@ -26,6 +26,7 @@ from ..v1.search_service_pb2_grpc import SearchServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
 from ..v1.session_pb2 import SessionRef
 from ..v1.session_service_pb2_grpc import SessionServiceStub
+from ..v1.state_service_pb2_grpc import StateServiceStub
 from ..v1.subscription_service_pb2 import ChangeScope
 from ..v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 from ..v1.tool_service_pb2_grpc import ToolServiceStub
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # they exist in the stub files only
     from ..v1.search_service_pb2_grpc import SearchServiceAsyncStub
     from ..v1.server_service_pb2_grpc import ServerServiceAsyncStub
     from ..v1.session_service_pb2_grpc import SessionServiceAsyncStub
+    from ..v1.state_service_pb2_grpc import StateServiceAsyncStub
     from ..v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
     from ..v1.tool_service_pb2_grpc import ToolServiceAsyncStub
 
@@ -52,6 +54,7 @@ class _Stubs:
         self.channel = channel
         self.sessions = cast("SessionServiceAsyncStub", SessionServiceStub(channel))
         self.events = cast("EventServiceAsyncStub", EventServiceStub(channel))
+        self.states = cast("StateServiceAsyncStub", StateServiceStub(channel))
         self.compaction = cast("CompactionServiceAsyncStub", CompactionServiceStub(channel))
         self.search = cast("SearchServiceAsyncStub", SearchServiceStub(channel))
         self.server = cast("ServerServiceAsyncStub", ServerServiceStub(channel))

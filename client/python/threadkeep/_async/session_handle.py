@@ -12,10 +12,12 @@ from .._convert import SessionLike
 from .._search import SearchOptions
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
+from ..v1.state_pb2 import StateScope
 from ..v1.tool_service_pb2 import CallToolResponse
 from ..values.changes import Change
 from ..values.pages import SearchHit
 from .calls import AsyncCalls
+from .states import AsyncStateHandle
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,6 +72,10 @@ class AsyncSessionHandle(NamesArguments):
     replace_events = _of_session(AsyncCalls.replace_events)
     list_compactions = _of_session(AsyncCalls.list_compactions)
     compactions = _of_session(AsyncCalls.compactions)
+
+    def state(self) -> AsyncStateHandle:
+        """The state of this session."""
+        return AsyncStateHandle(self.client, StateScope.STATE_SCOPE_SESSION, self.ref)
 
     def search(
         self,

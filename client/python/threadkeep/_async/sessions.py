@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from .._convert import Metadata, SessionLike, encodable, enum_value, expiry, json_text, timestamp
+from .._convert import Metadata, SessionLike, encodable, enum_value, expiry, json_text, json_values, timestamp
 from ..v1 import session_service_pb2 as ss
 from ..v1.session_pb2 import Session, SessionRef
 from .connection import AsyncConnection
@@ -29,6 +30,7 @@ class AsyncSessions(AsyncConnection):
         labels: Mapping[str, str] | None = None,
         context_bytes: int = 0,
         create_time: datetime | int | None = None,
+        state: Mapping[str, Any] | None = None,
         return_existing: bool = False,
         unique_in_app: bool = False,
         timeout: float | None = None,
@@ -38,8 +40,9 @@ class AsyncSessions(AsyncConnection):
         It expires after `ttl`, at `expire_time` (an aware datetime, or nanoseconds since the epoch), or never; by default
         after the server's default, 60 days. `metadata` is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at
         most 64. `context_bytes`: the default size of contexts; 0 is the server's. `create_time`: the
-        start of an imported conversation; by default now. Raises SessionAlreadyExists, unless `return_existing`, which
-        returns the existing session unchanged; with `unique_in_app` also if another user of the app has the id.
+        start of an imported conversation; by default now. `state`: its first values, at most 1,000. Raises
+        SessionAlreadyExists, unless `return_existing`, which returns the existing session unchanged; with `unique_in_app` also
+        if another user of the app has the id. Raises StateTooLarge.
         """
         request = ss.CreateSessionRequest(
             session=self._new_ref(session_id, app, user_id),
@@ -48,6 +51,7 @@ class AsyncSessions(AsyncConnection):
             labels=labels,
             context_bytes=context_bytes,
             create_time=timestamp(create_time, "create_time"),
+            state=json_values(state, "state"),
             return_existing=return_existing,
             unique_in_app=unique_in_app,
         )

@@ -9,9 +9,20 @@ from .events import Events
 from .removals import Removals
 from .searches import Searches
 from .sessions import Sessions
+from .states import States
 from .subscriptions import Subscriptions
 from .windows import Windows
 
 
-class Calls(Sessions, Erasures, Events, Removals, Windows, Subscriptions, Consumers, Searches):
+class Calls(
+    Sessions,
+    Erasures,
+    Events,
+    Removals,
+    States,
+    Windows,
+    Subscriptions,
+    Consumers,
+    Searches,
+):
     """The calls of all services, each in a class of its own."""

@@ -26,6 +26,7 @@ from ..v1.search_service_pb2_grpc import SearchServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
 from ..v1.session_pb2 import SessionRef
 from ..v1.session_service_pb2_grpc import SessionServiceStub
+from ..v1.state_service_pb2_grpc import StateServiceStub
 from ..v1.subscription_service_pb2 import ChangeScope
 from ..v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 from ..v1.tool_service_pb2_grpc import ToolServiceStub
@@ -41,6 +42,7 @@ class _Stubs:
         self.channel = channel
         self.sessions = SessionServiceStub(channel)
         self.events = EventServiceStub(channel)
+        self.states = StateServiceStub(channel)
         self.compaction = CompactionServiceStub(channel)
         self.search = SearchServiceStub(channel)
         self.server = ServerServiceStub(channel)

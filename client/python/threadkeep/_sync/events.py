@@ -9,7 +9,17 @@ from typing import TypeVar
 
 import grpc
 
-from .._convert import CreateOptions, SessionLike, create_if_missing, encodable, mode_of, set_as_of, sort_order
+from .._convert import (
+    CreateOptions,
+    PatchFields,
+    SessionLike,
+    create_if_missing,
+    encodable,
+    mode_of,
+    set_as_of,
+    sort_order,
+    state_delta,
+)
 from ..errors import from_rpc_error
 from ..memory import MemoryProvider
 from ..messages import with_ids
@@ -38,6 +48,9 @@ class Events(Connection):
         erase_replaced: bool = False,
         operation_id: str = "",
         create: bool | CreateOptions = False,
+        state: PatchFields | None = None,
+        user_state: PatchFields | None = None,
+        app_state: PatchFields | None = None,
         memory: MemoryProvider | None = None,
         timeout: float | None = None,
     ) -> es.AppendEventsResponse:
@@ -50,9 +63,10 @@ class Events(Connection):
         content. `replace_existing`: an event with a stored id and other content takes the place of the stored one, which is
         archived, or with `erase_replaced` erased. `operation_id`: the server remembers it with the outcome; a repeated append
         with the same id and content returns that, also after a crash of the caller, and stores nothing. `create`: True or
-        CreateOptions creates a missing session. `memory`: a provider that does not write sends nothing, and the response is
-        empty. Limits: `info().limits`. Raises SessionNotFound, VersionMismatch, EventIdConflict, OperationConflict,
-        EventTooLarge, BatchTooLarge.
+        CreateOptions creates a missing session. `state`, `user_state`, `app_state`: changes of the session's state, its user's
+        and its app's, committed with the events, such as {"set": {"cart": 3}, "remove": ["draft"]}. `memory`: a provider that
+        does not write sends nothing, and the response is empty. Limits: `info().limits`. Raises SessionNotFound,
+        VersionMismatch, EventIdConflict, OperationConflict, EventTooLarge, BatchTooLarge, StateTooLarge.
         """
         if ignore_existing and replace_existing:
             raise ValueError("give at most one of ignore_existing and replace_existing")
@@ -67,6 +81,7 @@ class Events(Connection):
             replaced=mode_of(erase_replaced),
             operation_id=encodable(operation_id, "operation_id"),
             create_if_missing=None if create is False else create_if_missing({} if create is True else create),
+            state_delta=state_delta(state, user_state, app_state),
         )
         if expected_log_version is not None:
             request.expected_log_version = expected_log_version

@@ -13,10 +13,12 @@ from .._convert import SessionLike
 from .._search import SearchOptions
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
+from ..v1.state_pb2 import StateScope
 from ..v1.tool_service_pb2 import CallToolResponse
 from ..values.changes import Change
 from ..values.pages import SearchHit
 from .calls import Calls
+from .states import StateHandle
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,6 +73,10 @@ class SessionHandle(NamesArguments):
     replace_events = _of_session(Calls.replace_events)
     list_compactions = _of_session(Calls.list_compactions)
     compactions = _of_session(Calls.compactions)
+
+    def state(self) -> StateHandle:
+        """The state of this session."""
+        return StateHandle(self.client, StateScope.STATE_SCOPE_SESSION, self.ref)
 
     def search(
         self,

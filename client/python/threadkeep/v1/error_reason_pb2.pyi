@@ -58,7 +58,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}}
     """
     ERROR_REASON_VERSION_MISMATCH: _ErrorReason.ValueType  # 9
-    """The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+    """The log, the session, the state or the memory changed since the caller read it. Read it again, reconsider, and retry. Code
+    ABORTED.
     For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
     {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
     """
@@ -169,6 +170,11 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     encrypted_search. Code FAILED_PRECONDITION.
     {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
     """
+    ERROR_REASON_STATE_TOO_LARGE: _ErrorReason.ValueType  # 34
+    """A scope of state would have more bytes or keys than it may have. Remove keys, or store large values elsewhere. Code
+    INVALID_ARGUMENT.
+    {"reason":"STATE_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"patch","size":"4194305","limit":"4194304","unit":"bytes"}}
+    """
     ERROR_REASON_OPERATION_CONFLICT: _ErrorReason.ValueType  # 35
     """The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
     new id. Code ALREADY_EXISTS.
@@ -221,7 +227,8 @@ ERROR_REASON_EVENT_ID_CONFLICT: ErrorReason.ValueType  # 8
 {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}}
 """
 ERROR_REASON_VERSION_MISMATCH: ErrorReason.ValueType  # 9
-"""The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+"""The log, the session, the state or the memory changed since the caller read it. Read it again, reconsider, and retry. Code
+ABORTED.
 For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
 {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
 """
@@ -331,6 +338,11 @@ ERROR_REASON_SEARCH_DISABLED: ErrorReason.ValueType  # 33
 """The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set
 encrypted_search. Code FAILED_PRECONDITION.
 {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
+"""
+ERROR_REASON_STATE_TOO_LARGE: ErrorReason.ValueType  # 34
+"""A scope of state would have more bytes or keys than it may have. Remove keys, or store large values elsewhere. Code
+INVALID_ARGUMENT.
+{"reason":"STATE_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"patch","size":"4194305","limit":"4194304","unit":"bytes"}}
 """
 ERROR_REASON_OPERATION_CONFLICT: ErrorReason.ValueType  # 35
 """The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a

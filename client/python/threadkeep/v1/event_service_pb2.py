@@ -30,9 +30,10 @@ from threadkeep.v1 import event_removal_pb2 as threadkeep_dot_v1_dot_event__remo
 from threadkeep.v1 import filter_pb2 as threadkeep_dot_v1_dot_filter__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 from threadkeep.v1 import session_service_pb2 as threadkeep_dot_v1_dot_session__service__pb2
+from threadkeep.v1 import state_pb2 as threadkeep_dot_v1_dot_state__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\"\xba\x01\n\x0f\x43reateIfMissing\x12%\n\x06\x65xpiry\x18\x01 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x02 \x01(\t\x12:\n\x06labels\x18\x03 \x03(\x0b\x32*.threadkeep.v1.CreateIfMissing.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xeb\x02\n\x13\x41ppendEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12+\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x1e\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x12 \n\x16\x65xpected_last_event_id\x18\x04 \x01(\tH\x00\x12*\n\tif_exists\x18\x05 \x01(\x0e\x32\x17.threadkeep.v1.IfExists\x12\x39\n\x11\x63reate_if_missing\x18\x06 \x01(\x0b\x32\x1e.threadkeep.v1.CreateIfMissing\x12\x14\n\x0coperation_id\x18\x08 \x01(\t\x12,\n\x08replaced\x18\t \x01(\x0e\x32\x1a.threadkeep.v1.RemovalModeB\x0e\n\x0cprecondition\"@\n\rAppendedEvent\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x03\x12\x10\n\x08replayed\x18\x03 \x01(\x08\"\xb3\x01\n\x14\x41ppendEventsResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12\x17\n\x0fsession_created\x18\x04 \x01(\x08\x12-\n\x06window\x18\x05 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\"\xeb\x01\n\x14ReplaceSuffixRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x1a\n\x12\x65xpected_event_ids\x18\x02 \x03(\t\x12+\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x13\n\x06\x62ranch\x18\x04 \x01(\tH\x00\x88\x01\x01\x12(\n\x04mode\x18\x05 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12\x14\n\x0coperation_id\x18\x06 \x01(\tB\t\n\x07_branch\"\x86\x02\n\x15ReplaceSuffixResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x0f\n\x07removed\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\x12\x10\n\x08last_seq\x18\x05 \x01(\x03\x12-\n\x06window\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x07 \x01(\x08\x12.\n\x07receipt\x18\x08 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"I\n\x13\x41ppendStreamRequest\x12\x32\n\x06\x61ppend\x18\x01 \x01(\x0b\x32\".threadkeep.v1.AppendEventsRequest\"\xa9\x01\n\x0b\x41ppendError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12:\n\x08metadata\x18\x04 \x03(\x0b\x32(.threadkeep.v1.AppendError.MetadataEntry\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x94\x01\n\x12\x41ppendStreamResult\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x37\n\x08\x61ppended\x18\x02 \x01(\x0b\x32#.threadkeep.v1.AppendEventsResponseH\x00\x12+\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.AppendErrorH\x00\x42\t\n\x07outcome\"J\n\x14\x41ppendStreamResponse\x12\x32\n\x07results\x18\x01 \x03(\x0b\x32!.threadkeep.v1.AppendStreamResult\"O\n\x0fGetEventRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x10\n\x08\x65vent_id\x18\x02 \x01(\t\">\n\x10GetEventResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"\xf6\x01\n\x11ListEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\'\n\x05order\x18\x03 \x01(\x0e\x32\x18.threadkeep.v1.SortOrder\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\x81\x01\n\x12ListEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\x95\x01\n\x15ListUserEventsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12*\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\tB\x06\n\x04_app\"c\n\tUserEvent\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"[\n\x16ListUserEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.threadkeep.v1.UserEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\x11GetContextRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12(\n\x04spec\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ContextSpec\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\xe8\x02\n\x12GetContextResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\ttruncated\x18\x02 \x01(\x08\x12\x11\n\tfirst_seq\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x13\n\x0bover_budget\x18\x05 \x01(\x08\x12.\n\x07\x63ontext\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12-\n\x06window\x18\x07 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x13\n\x0blog_version\x18\x08 \x01(\x03\x12\x16\n\x0ewindow_version\x18\t \x01(\x03\x12\x18\n\x10session_last_seq\x18\n \x01(\x03\x12\x1f\n\x17\x63ompactable_through_seq\x18\x0b \x01(\x03\x12\x11\n\tmax_bytes\x18\x0e \x01(\x03*h\n\x08IfExists\x12\x19\n\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n\x10IF_EXISTS_IGNORE\x10\x02\x12\x15\n\x11IF_EXISTS_REPLACE\x10\x03*\\\n\tSortOrder\x12\x1a\n\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n\x15SORT_ORDER_DESCENDING\x10\x02\x32\xc8\x07\n\x0c\x45ventService\x12`\n\x0c\x41ppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x64\n\x0c\x41ppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03(\x01\x30\x01\x12T\n\x08GetEvent\x12\x1e.threadkeep.v1.GetEventRequest\x1a\x1f.threadkeep.v1.GetEventResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0eListUserEvents\x12$.threadkeep.v1.ListUserEventsRequest\x1a%.threadkeep.v1.ListUserEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nGetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12W\n\tPopEvents\x12\x1f.threadkeep.v1.PopEventsRequest\x1a .threadkeep.v1.PopEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x43learEvents\x12!.threadkeep.v1.ClearEventsRequest\x1a\".threadkeep.v1.ClearEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x45raseEvents\x12!.threadkeep.v1.EraseEventsRequest\x1a\".threadkeep.v1.EraseEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12\x63\n\rReplaceSuffix\x12#.threadkeep.v1.ReplaceSuffixRequest\x1a$.threadkeep.v1.ReplaceSuffixResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\x1a\x19threadkeep/v1/state.proto\"\xa2\x02\n\x0f\x43reateIfMissing\x12%\n\x06\x65xpiry\x18\x01 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x02 \x01(\t\x12:\n\x06labels\x18\x03 \x03(\x0b\x32*.threadkeep.v1.CreateIfMissing.LabelsEntry\x12\x38\n\x05state\x18\x04 \x03(\x0b\x32).threadkeep.v1.CreateIfMissing.StateEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a,\n\nStateEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9b\x03\n\x13\x41ppendEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12+\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x1e\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x12 \n\x16\x65xpected_last_event_id\x18\x04 \x01(\tH\x00\x12*\n\tif_exists\x18\x05 \x01(\x0e\x32\x17.threadkeep.v1.IfExists\x12\x39\n\x11\x63reate_if_missing\x18\x06 \x01(\x0b\x32\x1e.threadkeep.v1.CreateIfMissing\x12.\n\x0bstate_delta\x18\x07 \x01(\x0b\x32\x19.threadkeep.v1.StateDelta\x12\x14\n\x0coperation_id\x18\x08 \x01(\t\x12,\n\x08replaced\x18\t \x01(\x0e\x32\x1a.threadkeep.v1.RemovalModeB\x0e\n\x0cprecondition\"@\n\rAppendedEvent\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x03\x12\x10\n\x08replayed\x18\x03 \x01(\x08\"\xb3\x01\n\x14\x41ppendEventsResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12\x17\n\x0fsession_created\x18\x04 \x01(\x08\x12-\n\x06window\x18\x05 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\"\xeb\x01\n\x14ReplaceSuffixRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x1a\n\x12\x65xpected_event_ids\x18\x02 \x03(\t\x12+\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x13\n\x06\x62ranch\x18\x04 \x01(\tH\x00\x88\x01\x01\x12(\n\x04mode\x18\x05 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12\x14\n\x0coperation_id\x18\x06 \x01(\tB\t\n\x07_branch\"\x86\x02\n\x15ReplaceSuffixResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x0f\n\x07removed\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\x12\x10\n\x08last_seq\x18\x05 \x01(\x03\x12-\n\x06window\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x07 \x01(\x08\x12.\n\x07receipt\x18\x08 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"I\n\x13\x41ppendStreamRequest\x12\x32\n\x06\x61ppend\x18\x01 \x01(\x0b\x32\".threadkeep.v1.AppendEventsRequest\"\xa9\x01\n\x0b\x41ppendError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12:\n\x08metadata\x18\x04 \x03(\x0b\x32(.threadkeep.v1.AppendError.MetadataEntry\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x94\x01\n\x12\x41ppendStreamResult\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x37\n\x08\x61ppended\x18\x02 \x01(\x0b\x32#.threadkeep.v1.AppendEventsResponseH\x00\x12+\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.AppendErrorH\x00\x42\t\n\x07outcome\"J\n\x14\x41ppendStreamResponse\x12\x32\n\x07results\x18\x01 \x03(\x0b\x32!.threadkeep.v1.AppendStreamResult\"O\n\x0fGetEventRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x10\n\x08\x65vent_id\x18\x02 \x01(\t\">\n\x10GetEventResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"\xf6\x01\n\x11ListEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\'\n\x05order\x18\x03 \x01(\x0e\x32\x18.threadkeep.v1.SortOrder\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\x81\x01\n\x12ListEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\x95\x01\n\x15ListUserEventsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12*\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\tB\x06\n\x04_app\"c\n\tUserEvent\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"[\n\x16ListUserEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.threadkeep.v1.UserEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\x11GetContextRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12(\n\x04spec\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ContextSpec\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\xe8\x02\n\x12GetContextResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\ttruncated\x18\x02 \x01(\x08\x12\x11\n\tfirst_seq\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x13\n\x0bover_budget\x18\x05 \x01(\x08\x12.\n\x07\x63ontext\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12-\n\x06window\x18\x07 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x13\n\x0blog_version\x18\x08 \x01(\x03\x12\x16\n\x0ewindow_version\x18\t \x01(\x03\x12\x18\n\x10session_last_seq\x18\n \x01(\x03\x12\x1f\n\x17\x63ompactable_through_seq\x18\x0b \x01(\x03\x12\x11\n\tmax_bytes\x18\x0e \x01(\x03*h\n\x08IfExists\x12\x19\n\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n\x10IF_EXISTS_IGNORE\x10\x02\x12\x15\n\x11IF_EXISTS_REPLACE\x10\x03*\\\n\tSortOrder\x12\x1a\n\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n\x15SORT_ORDER_DESCENDING\x10\x02\x32\xc8\x07\n\x0c\x45ventService\x12`\n\x0c\x41ppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x64\n\x0c\x41ppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03(\x01\x30\x01\x12T\n\x08GetEvent\x12\x1e.threadkeep.v1.GetEventRequest\x1a\x1f.threadkeep.v1.GetEventResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0eListUserEvents\x12$.threadkeep.v1.ListUserEventsRequest\x1a%.threadkeep.v1.ListUserEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nGetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12W\n\tPopEvents\x12\x1f.threadkeep.v1.PopEventsRequest\x1a .threadkeep.v1.PopEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x43learEvents\x12!.threadkeep.v1.ClearEventsRequest\x1a\".threadkeep.v1.ClearEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x45raseEvents\x12!.threadkeep.v1.EraseEventsRequest\x1a\".threadkeep.v1.EraseEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12\x63\n\rReplaceSuffix\x12#.threadkeep.v1.ReplaceSuffixRequest\x1a$.threadkeep.v1.ReplaceSuffixResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,6 +43,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_CREATEIFMISSING_LABELSENTRY']._loaded_options = None
   _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_options = b'8\001'
+  _globals['_CREATEIFMISSING_STATEENTRY']._loaded_options = None
+  _globals['_CREATEIFMISSING_STATEENTRY']._serialized_options = b'8\001'
   _globals['_APPENDERROR_METADATAENTRY']._loaded_options = None
   _globals['_APPENDERROR_METADATAENTRY']._serialized_options = b'8\001'
   _globals['_EVENTSERVICE'].methods_by_name['AppendEvents']._loaded_options = None
@@ -64,52 +67,54 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EVENTSERVICE'].methods_by_name['EraseEvents']._serialized_options = b'\220\002\002\210\266\030\005'
   _globals['_EVENTSERVICE'].methods_by_name['ReplaceSuffix']._loaded_options = None
   _globals['_EVENTSERVICE'].methods_by_name['ReplaceSuffix']._serialized_options = b'\220\002\002\210\266\030\003'
-  _globals['_IFEXISTS']._serialized_start=3476
-  _globals['_IFEXISTS']._serialized_end=3580
-  _globals['_SORTORDER']._serialized_start=3582
-  _globals['_SORTORDER']._serialized_end=3674
-  _globals['_CREATEIFMISSING']._serialized_start=295
-  _globals['_CREATEIFMISSING']._serialized_end=481
-  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_start=436
-  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_end=481
-  _globals['_APPENDEVENTSREQUEST']._serialized_start=484
-  _globals['_APPENDEVENTSREQUEST']._serialized_end=847
-  _globals['_APPENDEDEVENT']._serialized_start=849
-  _globals['_APPENDEDEVENT']._serialized_end=913
-  _globals['_APPENDEVENTSRESPONSE']._serialized_start=916
-  _globals['_APPENDEVENTSRESPONSE']._serialized_end=1095
-  _globals['_REPLACESUFFIXREQUEST']._serialized_start=1098
-  _globals['_REPLACESUFFIXREQUEST']._serialized_end=1333
-  _globals['_REPLACESUFFIXRESPONSE']._serialized_start=1336
-  _globals['_REPLACESUFFIXRESPONSE']._serialized_end=1598
-  _globals['_APPENDSTREAMREQUEST']._serialized_start=1600
-  _globals['_APPENDSTREAMREQUEST']._serialized_end=1673
-  _globals['_APPENDERROR']._serialized_start=1676
-  _globals['_APPENDERROR']._serialized_end=1845
-  _globals['_APPENDERROR_METADATAENTRY']._serialized_start=1798
-  _globals['_APPENDERROR_METADATAENTRY']._serialized_end=1845
-  _globals['_APPENDSTREAMRESULT']._serialized_start=1848
-  _globals['_APPENDSTREAMRESULT']._serialized_end=1996
-  _globals['_APPENDSTREAMRESPONSE']._serialized_start=1998
-  _globals['_APPENDSTREAMRESPONSE']._serialized_end=2072
-  _globals['_GETEVENTREQUEST']._serialized_start=2074
-  _globals['_GETEVENTREQUEST']._serialized_end=2153
-  _globals['_GETEVENTRESPONSE']._serialized_start=2155
-  _globals['_GETEVENTRESPONSE']._serialized_end=2217
-  _globals['_LISTEVENTSREQUEST']._serialized_start=2220
-  _globals['_LISTEVENTSREQUEST']._serialized_end=2466
-  _globals['_LISTEVENTSRESPONSE']._serialized_start=2469
-  _globals['_LISTEVENTSRESPONSE']._serialized_end=2598
-  _globals['_LISTUSEREVENTSREQUEST']._serialized_start=2601
-  _globals['_LISTUSEREVENTSREQUEST']._serialized_end=2750
-  _globals['_USEREVENT']._serialized_start=2752
-  _globals['_USEREVENT']._serialized_end=2851
-  _globals['_LISTUSEREVENTSRESPONSE']._serialized_start=2853
-  _globals['_LISTUSEREVENTSRESPONSE']._serialized_end=2944
-  _globals['_GETCONTEXTREQUEST']._serialized_start=2947
-  _globals['_GETCONTEXTREQUEST']._serialized_end=3111
-  _globals['_GETCONTEXTRESPONSE']._serialized_start=3114
-  _globals['_GETCONTEXTRESPONSE']._serialized_end=3474
-  _globals['_EVENTSERVICE']._serialized_start=3677
-  _globals['_EVENTSERVICE']._serialized_end=4645
+  _globals['_IFEXISTS']._serialized_start=3655
+  _globals['_IFEXISTS']._serialized_end=3759
+  _globals['_SORTORDER']._serialized_start=3761
+  _globals['_SORTORDER']._serialized_end=3853
+  _globals['_CREATEIFMISSING']._serialized_start=322
+  _globals['_CREATEIFMISSING']._serialized_end=612
+  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_start=521
+  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_end=566
+  _globals['_CREATEIFMISSING_STATEENTRY']._serialized_start=568
+  _globals['_CREATEIFMISSING_STATEENTRY']._serialized_end=612
+  _globals['_APPENDEVENTSREQUEST']._serialized_start=615
+  _globals['_APPENDEVENTSREQUEST']._serialized_end=1026
+  _globals['_APPENDEDEVENT']._serialized_start=1028
+  _globals['_APPENDEDEVENT']._serialized_end=1092
+  _globals['_APPENDEVENTSRESPONSE']._serialized_start=1095
+  _globals['_APPENDEVENTSRESPONSE']._serialized_end=1274
+  _globals['_REPLACESUFFIXREQUEST']._serialized_start=1277
+  _globals['_REPLACESUFFIXREQUEST']._serialized_end=1512
+  _globals['_REPLACESUFFIXRESPONSE']._serialized_start=1515
+  _globals['_REPLACESUFFIXRESPONSE']._serialized_end=1777
+  _globals['_APPENDSTREAMREQUEST']._serialized_start=1779
+  _globals['_APPENDSTREAMREQUEST']._serialized_end=1852
+  _globals['_APPENDERROR']._serialized_start=1855
+  _globals['_APPENDERROR']._serialized_end=2024
+  _globals['_APPENDERROR_METADATAENTRY']._serialized_start=1977
+  _globals['_APPENDERROR_METADATAENTRY']._serialized_end=2024
+  _globals['_APPENDSTREAMRESULT']._serialized_start=2027
+  _globals['_APPENDSTREAMRESULT']._serialized_end=2175
+  _globals['_APPENDSTREAMRESPONSE']._serialized_start=2177
+  _globals['_APPENDSTREAMRESPONSE']._serialized_end=2251
+  _globals['_GETEVENTREQUEST']._serialized_start=2253
+  _globals['_GETEVENTREQUEST']._serialized_end=2332
+  _globals['_GETEVENTRESPONSE']._serialized_start=2334
+  _globals['_GETEVENTRESPONSE']._serialized_end=2396
+  _globals['_LISTEVENTSREQUEST']._serialized_start=2399
+  _globals['_LISTEVENTSREQUEST']._serialized_end=2645
+  _globals['_LISTEVENTSRESPONSE']._serialized_start=2648
+  _globals['_LISTEVENTSRESPONSE']._serialized_end=2777
+  _globals['_LISTUSEREVENTSREQUEST']._serialized_start=2780
+  _globals['_LISTUSEREVENTSREQUEST']._serialized_end=2929
+  _globals['_USEREVENT']._serialized_start=2931
+  _globals['_USEREVENT']._serialized_end=3030
+  _globals['_LISTUSEREVENTSRESPONSE']._serialized_start=3032
+  _globals['_LISTUSEREVENTSRESPONSE']._serialized_end=3123
+  _globals['_GETCONTEXTREQUEST']._serialized_start=3126
+  _globals['_GETCONTEXTREQUEST']._serialized_end=3290
+  _globals['_GETCONTEXTRESPONSE']._serialized_start=3293
+  _globals['_GETCONTEXTRESPONSE']._serialized_end=3653
+  _globals['_EVENTSERVICE']._serialized_start=3856
+  _globals['_EVENTSERVICE']._serialized_end=4824
 # @@protoc_insertion_point(module_scope)

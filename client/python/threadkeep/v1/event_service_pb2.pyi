@@ -17,6 +17,7 @@ import threadkeep.v1.event_removal_pb2
 import threadkeep.v1.filter_pb2
 import threadkeep.v1.session_pb2
 import threadkeep.v1.session_service_pb2
+import threadkeep.v1.state_pb2
 import typing
 
 if sys.version_info >= (3, 10):
@@ -106,9 +107,26 @@ class CreateIfMissing(google.protobuf.message.Message):
         ) -> None: ...
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
+    @typing.final
+    class StateEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     EXPIRY_FIELD_NUMBER: builtins.int
     METADATA_JSON_FIELD_NUMBER: builtins.int
     LABELS_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
     metadata_json: builtins.str
     """See Session.metadata_json."""
     @property
@@ -119,15 +137,20 @@ class CreateIfMissing(google.protobuf.message.Message):
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """See Session.labels."""
 
+    @property
+    def state(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Values of the session's state, see CreateSessionRequest.state."""
+
     def __init__(
         self,
         *,
         expiry: threadkeep.v1.session_service_pb2.Expiry | None = ...,
         metadata_json: builtins.str = ...,
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        state: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["expiry", b"expiry"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "state", b"state"]) -> None: ...
 
 global___CreateIfMissing = CreateIfMissing
 
@@ -143,6 +166,7 @@ class AppendEventsRequest(google.protobuf.message.Message):
     EXPECTED_LAST_EVENT_ID_FIELD_NUMBER: builtins.int
     IF_EXISTS_FIELD_NUMBER: builtins.int
     CREATE_IF_MISSING_FIELD_NUMBER: builtins.int
+    STATE_DELTA_FIELD_NUMBER: builtins.int
     OPERATION_ID_FIELD_NUMBER: builtins.int
     REPLACED_FIELD_NUMBER: builtins.int
     expected_log_version: builtins.int
@@ -174,6 +198,12 @@ class AppendEventsRequest(google.protobuf.message.Message):
     def create_if_missing(self) -> global___CreateIfMissing:
         """Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED."""
 
+    @property
+    def state_delta(self) -> threadkeep.v1.state_pb2.StateDelta:
+        """Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+        events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+        """
+
     def __init__(
         self,
         *,
@@ -183,11 +213,12 @@ class AppendEventsRequest(google.protobuf.message.Message):
         expected_last_event_id: builtins.str = ...,
         if_exists: global___IfExists.ValueType = ...,
         create_if_missing: global___CreateIfMissing | None = ...,
+        state_delta: threadkeep.v1.state_pb2.StateDelta | None = ...,
         operation_id: builtins.str = ...,
         replaced: threadkeep.v1.event_removal_pb2.RemovalMode.ValueType = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["create_if_missing", b"create_if_missing", "expected_last_event_id", b"expected_last_event_id", "expected_log_version", b"expected_log_version", "precondition", b"precondition", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["create_if_missing", b"create_if_missing", "events", b"events", "expected_last_event_id", b"expected_last_event_id", "expected_log_version", b"expected_log_version", "if_exists", b"if_exists", "operation_id", b"operation_id", "precondition", b"precondition", "replaced", b"replaced", "session", b"session"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["create_if_missing", b"create_if_missing", "expected_last_event_id", b"expected_last_event_id", "expected_log_version", b"expected_log_version", "precondition", b"precondition", "session", b"session", "state_delta", b"state_delta"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["create_if_missing", b"create_if_missing", "events", b"events", "expected_last_event_id", b"expected_last_event_id", "expected_log_version", b"expected_log_version", "if_exists", b"if_exists", "operation_id", b"operation_id", "precondition", b"precondition", "replaced", b"replaced", "session", b"session", "state_delta", b"state_delta"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["precondition", b"precondition"]) -> typing.Literal["expected_log_version", "expected_last_event_id"] | None: ...
 
 global___AppendEventsRequest = AppendEventsRequest

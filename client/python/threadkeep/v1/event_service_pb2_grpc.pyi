@@ -29,6 +29,7 @@ class EventServiceStub:
     """Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
     the same event ids stores nothing twice and returns the original seqs.
     Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+    STATE_TOO_LARGE,
     INVALID_FIELD, STORE_UNAVAILABLE.
     """
 
@@ -125,6 +126,7 @@ class EventServiceAsyncStub:
     """Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
     the same event ids stores nothing twice and returns the original seqs.
     Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+    STATE_TOO_LARGE,
     INVALID_FIELD, STORE_UNAVAILABLE.
     """
 
@@ -223,6 +225,7 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
         """Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
         the same event ids stores nothing twice and returns the original seqs.
         Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+        STATE_TOO_LARGE,
         INVALID_FIELD, STORE_UNAVAILABLE.
         """
 

@@ -111,6 +111,22 @@ class CreateSessionRequest(google.protobuf.message.Message):
         ) -> None: ...
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
+    @typing.final
+    class StateEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     SESSION_FIELD_NUMBER: builtins.int
     EXPIRY_FIELD_NUMBER: builtins.int
     METADATA_JSON_FIELD_NUMBER: builtins.int
@@ -119,6 +135,7 @@ class CreateSessionRequest(google.protobuf.message.Message):
     CONTEXT_BYTES_FIELD_NUMBER: builtins.int
     CREATE_TIME_FIELD_NUMBER: builtins.int
     UNIQUE_IN_APP_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
     metadata_json: builtins.str
     """See Session.metadata_json."""
     return_existing: builtins.bool
@@ -148,6 +165,12 @@ class CreateSessionRequest(google.protobuf.message.Message):
         means now. Expiry.ttl counts from now in either case.
         """
 
+    @property
+    def state(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+        state; an existing session stays as it is.
+        """
+
     def __init__(
         self,
         *,
@@ -159,9 +182,10 @@ class CreateSessionRequest(google.protobuf.message.Message):
         context_bytes: builtins.int = ...,
         create_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         unique_in_app: builtins.bool = ...,
+        state: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["create_time", b"create_time", "expiry", b"expiry", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "return_existing", b"return_existing", "session", b"session", "unique_in_app", b"unique_in_app"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "return_existing", b"return_existing", "session", b"session", "state", b"state", "unique_in_app", b"unique_in_app"]) -> None: ...
 
 global___CreateSessionRequest = CreateSessionRequest
 

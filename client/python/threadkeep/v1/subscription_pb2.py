@@ -27,9 +27,10 @@ from threadkeep.v1 import compaction_pb2 as threadkeep_dot_v1_dot_compaction__pb
 from threadkeep.v1 import event_pb2 as threadkeep_dot_v1_dot_event__pb2
 from threadkeep.v1 import event_removal_pb2 as threadkeep_dot_v1_dot_event__removal__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
+from threadkeep.v1 import state_pb2 as threadkeep_dot_v1_dot_state__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n threadkeep/v1/subscription.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1bthreadkeep/v1/session.proto\"\x7f\n\x0fSessionVersions\x12\x13\n\x0blog_version\x18\x01 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12-\n\x06window\x18\x04 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\"L\n\nEventBatch\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\tcontinues\x18\x02 \x01(\x08\"\x83\x01\n\x10\x43ompactionNotice\x12-\n\ncompaction\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.Compaction\x12-\n\x08inserted\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\tcontinues\x18\x03 \x01(\x08\"h\n\rSessionChange\x12.\n\x04kind\x18\x01 \x01(\x0e\x32 .threadkeep.v1.SessionChangeKind\x12\'\n\x07session\x18\x02 \x01(\x0b\x32\x16.threadkeep.v1.Session\"9\n\nCheckpoint\x12+\n\x04kind\x18\x01 \x01(\x0e\x32\x1d.threadkeep.v1.CheckpointKind\"\xb2\x03\n\x06\x43hange\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.EventBatchH\x00\x12\x35\n\ncompaction\x18\x03 \x01(\x0b\x32\x1f.threadkeep.v1.CompactionNoticeH\x00\x12\x36\n\x0esession_change\x18\x04 \x01(\x0b\x32\x1c.threadkeep.v1.SessionChangeH\x00\x12/\n\ncheckpoint\x18\x05 \x01(\x0b\x32\x19.threadkeep.v1.CheckpointH\x00\x12/\n\x07removal\x18\n \x01(\x0b\x32\x1c.threadkeep.v1.RemovalNoticeH\x00\x12\x14\n\x0cresume_token\x18\x06 \x01(\t\x12\x30\n\x08versions\x18\x07 \x01(\x0b\x32\x1e.threadkeep.v1.SessionVersions\x12/\n\x0b\x63hange_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\n\x04kind*\xbc\x01\n\x11SessionChangeKind\x12#\n\x1fSESSION_CHANGE_KIND_UNSPECIFIED\x10\x00\x12\x1f\n\x1bSESSION_CHANGE_KIND_CREATED\x10\x01\x12\x1f\n\x1bSESSION_CHANGE_KIND_UPDATED\x10\x02\x12\x1f\n\x1bSESSION_CHANGE_KIND_EXPIRED\x10\x03\x12\x1f\n\x1bSESSION_CHANGE_KIND_DELETED\x10\x04*\xcb\x01\n\x0e\x43heckpointKind\x12\x1f\n\x1b\x43HECKPOINT_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43HECKPOINT_KIND_STARTED\x10\x01\x12\x1d\n\x19\x43HECKPOINT_KIND_CAUGHT_UP\x10\x02\x12\x1d\n\x19\x43HECKPOINT_KIND_HEARTBEAT\x10\x03\x12\x1f\n\x1b\x43HECKPOINT_KIND_FELL_BEHIND\x10\x04\x12\x1c\n\x18\x43HECKPOINT_KIND_DRAINING\x10\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n threadkeep/v1/subscription.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ethreadkeep/v1/compaction.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1bthreadkeep/v1/session.proto\x1a\x19threadkeep/v1/state.proto\"\x7f\n\x0fSessionVersions\x12\x13\n\x0blog_version\x18\x01 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12-\n\x06window\x18\x04 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\"w\n\nEventBatch\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\tcontinues\x18\x02 \x01(\x08\x12)\n\x05state\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.StateChange\"\xd9\x01\n\x0bStateChange\x12(\n\x05scope\x18\x01 \x01(\x0e\x32\x19.threadkeep.v1.StateScope\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x30\n\x03set\x18\x03 \x03(\x0b\x32#.threadkeep.v1.StateChange.SetEntry\x12\x0f\n\x07removed\x18\x04 \x03(\t\x12\x0f\n\x07omitted\x18\x05 \x01(\x08\x12\x0f\n\x07\x64\x65leted\x18\x06 \x01(\x08\x1a*\n\x08SetEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x83\x01\n\x10\x43ompactionNotice\x12-\n\ncompaction\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.Compaction\x12-\n\x08inserted\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\tcontinues\x18\x03 \x01(\x08\"h\n\rSessionChange\x12.\n\x04kind\x18\x01 \x01(\x0e\x32 .threadkeep.v1.SessionChangeKind\x12\'\n\x07session\x18\x02 \x01(\x0b\x32\x16.threadkeep.v1.Session\"9\n\nCheckpoint\x12+\n\x04kind\x18\x01 \x01(\x0e\x32\x1d.threadkeep.v1.CheckpointKind\"\xdf\x03\n\x06\x43hange\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.EventBatchH\x00\x12\x35\n\ncompaction\x18\x03 \x01(\x0b\x32\x1f.threadkeep.v1.CompactionNoticeH\x00\x12\x36\n\x0esession_change\x18\x04 \x01(\x0b\x32\x1c.threadkeep.v1.SessionChangeH\x00\x12/\n\ncheckpoint\x18\x05 \x01(\x0b\x32\x19.threadkeep.v1.CheckpointH\x00\x12+\n\x05state\x18\t \x01(\x0b\x32\x1a.threadkeep.v1.StateChangeH\x00\x12/\n\x07removal\x18\n \x01(\x0b\x32\x1c.threadkeep.v1.RemovalNoticeH\x00\x12\x14\n\x0cresume_token\x18\x06 \x01(\t\x12\x30\n\x08versions\x18\x07 \x01(\x0b\x32\x1e.threadkeep.v1.SessionVersions\x12/\n\x0b\x63hange_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\n\x04kind*\xbc\x01\n\x11SessionChangeKind\x12#\n\x1fSESSION_CHANGE_KIND_UNSPECIFIED\x10\x00\x12\x1f\n\x1bSESSION_CHANGE_KIND_CREATED\x10\x01\x12\x1f\n\x1bSESSION_CHANGE_KIND_UPDATED\x10\x02\x12\x1f\n\x1bSESSION_CHANGE_KIND_EXPIRED\x10\x03\x12\x1f\n\x1bSESSION_CHANGE_KIND_DELETED\x10\x04*\xcb\x01\n\x0e\x43heckpointKind\x12\x1f\n\x1b\x43HECKPOINT_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43HECKPOINT_KIND_STARTED\x10\x01\x12\x1d\n\x19\x43HECKPOINT_KIND_CAUGHT_UP\x10\x02\x12\x1d\n\x19\x43HECKPOINT_KIND_HEARTBEAT\x10\x03\x12\x1f\n\x1b\x43HECKPOINT_KIND_FELL_BEHIND\x10\x04\x12\x1c\n\x18\x43HECKPOINT_KIND_DRAINING\x10\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,20 +38,26 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'threadkeep.v1.subscription_
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
-  _globals['_SESSIONCHANGEKIND']._serialized_start=1151
-  _globals['_SESSIONCHANGEKIND']._serialized_end=1339
-  _globals['_CHECKPOINTKIND']._serialized_start=1342
-  _globals['_CHECKPOINTKIND']._serialized_end=1545
-  _globals['_SESSIONVERSIONS']._serialized_start=207
-  _globals['_SESSIONVERSIONS']._serialized_end=334
-  _globals['_EVENTBATCH']._serialized_start=336
-  _globals['_EVENTBATCH']._serialized_end=412
-  _globals['_COMPACTIONNOTICE']._serialized_start=415
-  _globals['_COMPACTIONNOTICE']._serialized_end=546
-  _globals['_SESSIONCHANGE']._serialized_start=548
-  _globals['_SESSIONCHANGE']._serialized_end=652
-  _globals['_CHECKPOINT']._serialized_start=654
-  _globals['_CHECKPOINT']._serialized_end=711
-  _globals['_CHANGE']._serialized_start=714
-  _globals['_CHANGE']._serialized_end=1148
+  _globals['_STATECHANGE_SETENTRY']._loaded_options = None
+  _globals['_STATECHANGE_SETENTRY']._serialized_options = b'8\001'
+  _globals['_SESSIONCHANGEKIND']._serialized_start=1486
+  _globals['_SESSIONCHANGEKIND']._serialized_end=1674
+  _globals['_CHECKPOINTKIND']._serialized_start=1677
+  _globals['_CHECKPOINTKIND']._serialized_end=1880
+  _globals['_SESSIONVERSIONS']._serialized_start=234
+  _globals['_SESSIONVERSIONS']._serialized_end=361
+  _globals['_EVENTBATCH']._serialized_start=363
+  _globals['_EVENTBATCH']._serialized_end=482
+  _globals['_STATECHANGE']._serialized_start=485
+  _globals['_STATECHANGE']._serialized_end=702
+  _globals['_STATECHANGE_SETENTRY']._serialized_start=660
+  _globals['_STATECHANGE_SETENTRY']._serialized_end=702
+  _globals['_COMPACTIONNOTICE']._serialized_start=705
+  _globals['_COMPACTIONNOTICE']._serialized_end=836
+  _globals['_SESSIONCHANGE']._serialized_start=838
+  _globals['_SESSIONCHANGE']._serialized_end=942
+  _globals['_CHECKPOINT']._serialized_start=944
+  _globals['_CHECKPOINT']._serialized_end=1001
+  _globals['_CHANGE']._serialized_start=1004
+  _globals['_CHANGE']._serialized_end=1483
 # @@protoc_insertion_point(module_scope)

@@ -15,6 +15,7 @@ import threadkeep.v1.compaction_pb2
 import threadkeep.v1.event_pb2
 import threadkeep.v1.event_removal_pb2
 import threadkeep.v1.session_pb2
+import threadkeep.v1.state_pb2
 import typing
 
 if sys.version_info >= (3, 10):
@@ -141,6 +142,7 @@ class EventBatch(google.protobuf.message.Message):
 
     EVENTS_FIELD_NUMBER: builtins.int
     CONTINUES_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
     continues: builtins.bool
     """True if the next change contains more events of the same append. Used if an append is too large for one message.
     The parts must be handled together; the resume token is still that of the preceding change.
@@ -149,15 +151,83 @@ class EventBatch(google.protobuf.message.Message):
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
         """Events in seq order, without those that the filter leaves out."""
 
+    @property
+    def state(self) -> global___StateChange:
+        """Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+        changes of their own.
+        """
+
     def __init__(
         self,
         *,
         events: collections.abc.Iterable[threadkeep.v1.event_pb2.SessionEvent] | None = ...,
         continues: builtins.bool = ...,
+        state: global___StateChange | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["continues", b"continues", "events", b"events"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["state", b"state"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["continues", b"continues", "events", b"events", "state", b"state"]) -> None: ...
 
 global___EventBatch = EventBatch
+
+@typing.final
+class StateChange(google.protobuf.message.Message):
+    """Reports that values of state were set or removed."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class SetEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    SCOPE_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    SET_FIELD_NUMBER: builtins.int
+    REMOVED_FIELD_NUMBER: builtins.int
+    OMITTED_FIELD_NUMBER: builtins.int
+    DELETED_FIELD_NUMBER: builtins.int
+    scope: threadkeep.v1.state_pb2.StateScope.ValueType
+    """Whose state was changed. Change.session names the session; for a user only app and user_id, for an app only app."""
+    version: builtins.int
+    """Version of the state after the change."""
+    omitted: builtins.bool
+    """True if keys and values are left out because they have more than 16 KiB together. GetState returns the present values."""
+    deleted: builtins.bool
+    """True if the state was deleted, with all of its values, by DeleteUser or DeleteApp. A session's state is deleted with the
+    session, which is reported as a SessionChange.
+    """
+    @property
+    def set(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Values that were set, as JSON text."""
+
+    @property
+    def removed(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Keys that were removed."""
+
+    def __init__(
+        self,
+        *,
+        scope: threadkeep.v1.state_pb2.StateScope.ValueType = ...,
+        version: builtins.int = ...,
+        set: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        removed: collections.abc.Iterable[builtins.str] | None = ...,
+        omitted: builtins.bool = ...,
+        deleted: builtins.bool = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["deleted", b"deleted", "omitted", b"omitted", "removed", b"removed", "scope", b"scope", "set", b"set", "version", b"version"]) -> None: ...
+
+global___StateChange = StateChange
 
 @typing.final
 class CompactionNotice(google.protobuf.message.Message):
@@ -248,6 +318,7 @@ class Change(google.protobuf.message.Message):
     COMPACTION_FIELD_NUMBER: builtins.int
     SESSION_CHANGE_FIELD_NUMBER: builtins.int
     CHECKPOINT_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
     REMOVAL_FIELD_NUMBER: builtins.int
     RESUME_TOKEN_FIELD_NUMBER: builtins.int
     VERSIONS_FIELD_NUMBER: builtins.int
@@ -258,7 +329,7 @@ class Change(google.protobuf.message.Message):
     """
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
-        """Session of the change. Not set for checkpoints."""
+        """Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints."""
 
     @property
     def batch(self) -> global___EventBatch:
@@ -275,6 +346,10 @@ class Change(google.protobuf.message.Message):
     @property
     def checkpoint(self) -> global___Checkpoint:
         """A checkpoint."""
+
+    @property
+    def state(self) -> global___StateChange:
+        """A change of state without events."""
 
     @property
     def removal(self) -> threadkeep.v1.event_removal_pb2.RemovalNotice:
@@ -296,13 +371,14 @@ class Change(google.protobuf.message.Message):
         compaction: global___CompactionNotice | None = ...,
         session_change: global___SessionChange | None = ...,
         checkpoint: global___Checkpoint | None = ...,
+        state: global___StateChange | None = ...,
         removal: threadkeep.v1.event_removal_pb2.RemovalNotice | None = ...,
         resume_token: builtins.str = ...,
         versions: global___SessionVersions | None = ...,
         change_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "removal", b"removal", "session", b"session", "session_change", b"session_change", "versions", b"versions"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "removal", b"removal", "resume_token", b"resume_token", "session", b"session", "session_change", b"session_change", "versions", b"versions"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["kind", b"kind"]) -> typing.Literal["batch", "compaction", "session_change", "checkpoint", "removal"] | None: ...
+    def HasField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "removal", b"removal", "session", b"session", "session_change", b"session_change", "state", b"state", "versions", b"versions"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "removal", b"removal", "resume_token", b"resume_token", "session", b"session", "session_change", b"session_change", "state", b"state", "versions", b"versions"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["kind", b"kind"]) -> typing.Literal["batch", "compaction", "session_change", "checkpoint", "state", "removal"] | None: ...
 
 global___Change = Change

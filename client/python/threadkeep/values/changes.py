@@ -14,7 +14,7 @@ from .wrapper import Wrapper
 
 
 class Change(Wrapper[su.Change]):
-    """One change: Appended, Compacted, Removed, SessionCreated, SessionUpdated, SessionDeleted, SessionExpired or
+    """One change: Appended, Compacted, Removed, SessionCreated, SessionUpdated, SessionDeleted, SessionExpired, StateChanged or
     CheckpointReached.
 
     Fields of the protobuf Change, such as `session` and `versions`, are attributes too.
@@ -51,6 +51,11 @@ class Appended(Change):
     def events(self) -> list[Event]:
         """The events, without those that the filter excludes."""
         return [Event(event) for event in self.pb.batch.events]
+
+    @property
+    def state(self) -> su.StateChange | None:
+        """What the append changed in the state of the session; None if nothing."""
+        return self.pb.batch.state if self.pb.batch.HasField("state") else None
 
     def __repr__(self) -> str:
         return f"Appended({self.session_id!r}, {self.events!r})"
@@ -134,6 +139,19 @@ class SessionExpired(SessionDeleted):
     __slots__ = ()
 
 
+class StateChanged(Change):
+    """The state of a session, a user or an app was changed without events. `session` has no session_id unless it is that of
+    a session."""
+
+    __slots__ = ()
+    __match_args__ = ("state",)
+
+    @property
+    def state(self) -> su.StateChange:
+        """The values that were set, as JSON text, and the keys that were removed."""
+        return self.pb.state
+
+
 class CheckpointReached(Change):
     """A place in the feed, without a change. Delivered with `checkpoints=True` only."""
 
@@ -146,7 +164,13 @@ class CheckpointReached(Change):
         return self.pb.checkpoint.kind
 
 
-_KINDS: Final = {"batch": Appended, "compaction": Compacted, "removal": Removed, "checkpoint": CheckpointReached}
+_KINDS: Final = {
+    "batch": Appended,
+    "compaction": Compacted,
+    "removal": Removed,
+    "checkpoint": CheckpointReached,
+    "state": StateChanged,
+}
 _OF_SESSION: Final = {
     su.SESSION_CHANGE_KIND_CREATED: SessionCreated,
     su.SESSION_CHANGE_KIND_UPDATED: SessionUpdated,

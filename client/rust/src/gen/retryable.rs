@@ -39,6 +39,8 @@ pub const RETRYABLE: &[&str] = &[
     "/threadkeep.v1.MemoryService/DeleteMemories",
     "/threadkeep.v1.SearchService/SearchEvents",
     "/threadkeep.v1.ServerService/GetServerInfo",
+    "/threadkeep.v1.StateService/GetState",
+    "/threadkeep.v1.StateService/PatchState",
     "/threadkeep.v1.ToolService/ListTools",
     "/threadkeep.v1.ToolService/CallTool",
 ];

@@ -1769,6 +1769,83 @@ impl RemovalKind {
         }
     }
 }
+/// Values of a scope. A scope has at most 10,000 keys, and its keys and values together at most 4 MiB.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct State {
+    /// JSON text of each value, as it was set: numbers of any size and the order of members survive. A key with the value null
+    /// is present; a removed key is not.
+    #[prost(map = "string, string", tag = "1")]
+    pub values: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// Version of the scope: increases by one with each patch and each append that changes a value. 0 if nothing was ever set.
+    #[prost(int64, tag = "2")]
+    pub version: i64,
+}
+/// Changes to the values of a scope. At most 1,000 keys, each once.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StatePatch {
+    /// Values to set, as JSON text of at most 1 MiB. Keys have 1 to 255 bytes, without control characters.
+    #[prost(map = "string, string", tag = "1")]
+    pub set: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// Keys to remove. A key that has no value changes nothing.
+    #[prost(string, repeated, tag = "2")]
+    pub remove: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// Changes that are committed with the events of an append, in up to three scopes.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StateDelta {
+    /// Changes to the state of the session.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<StatePatch>,
+    /// Changes to the state of the session's user in its app. The request must then name the session's user_id.
+    #[prost(message, optional, tag = "2")]
+    pub user: ::core::option::Option<StatePatch>,
+    /// Changes to the state of the session's app. As for user; not for a credential that is bound to a user.
+    #[prost(message, optional, tag = "3")]
+    pub app: ::core::option::Option<StatePatch>,
+}
+/// Whose state it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum StateScope {
+    /// Same as STATE_SCOPE_SESSION.
+    Unspecified = 0,
+    /// State of one session. It is deleted with the session.
+    Session = 1,
+    /// State of a user in an app, shared by the user's sessions there.
+    User = 2,
+    /// State of an app, shared by all its users. A credential that is bound to a user has no access to it.
+    App = 3,
+}
+impl StateScope {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "STATE_SCOPE_UNSPECIFIED",
+            Self::Session => "STATE_SCOPE_SESSION",
+            Self::User => "STATE_SCOPE_USER",
+            Self::App => "STATE_SCOPE_APP",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "STATE_SCOPE_UNSPECIFIED" => Some(Self::Unspecified),
+            "STATE_SCOPE_SESSION" => Some(Self::Session),
+            "STATE_SCOPE_USER" => Some(Self::User),
+            "STATE_SCOPE_APP" => Some(Self::App),
+            _ => None,
+        }
+    }
+}
 /// The versions and counters of a session after a change, for deciding whether to compact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SessionVersions {
@@ -1795,6 +1872,36 @@ pub struct EventBatch {
     /// The parts must be handled together; the resume token is still that of the preceding change.
     #[prost(bool, tag = "2")]
     pub continues: bool,
+    /// Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+    /// changes of their own.
+    #[prost(message, optional, tag = "3")]
+    pub state: ::core::option::Option<StateChange>,
+}
+/// Reports that values of state were set or removed.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StateChange {
+    /// Whose state was changed. Change.session names the session; for a user only app and user_id, for an app only app.
+    #[prost(enumeration = "StateScope", tag = "1")]
+    pub scope: i32,
+    /// Version of the state after the change.
+    #[prost(int64, tag = "2")]
+    pub version: i64,
+    /// Values that were set, as JSON text.
+    #[prost(map = "string, string", tag = "3")]
+    pub set: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// Keys that were removed.
+    #[prost(string, repeated, tag = "4")]
+    pub removed: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// True if keys and values are left out because they have more than 16 KiB together. GetState returns the present values.
+    #[prost(bool, tag = "5")]
+    pub omitted: bool,
+    /// True if the state was deleted, with all of its values, by DeleteUser or DeleteApp. A session's state is deleted with the
+    /// session, which is reported as a SessionChange.
+    #[prost(bool, tag = "6")]
+    pub deleted: bool,
 }
 /// Reports a compaction. Clients that keep a copy of the window must read it again.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1831,7 +1938,7 @@ pub struct Checkpoint {
 /// One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Change {
-    /// Session of the change. Not set for checkpoints.
+    /// Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
     /// Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
@@ -1845,7 +1952,7 @@ pub struct Change {
     #[prost(message, optional, tag = "8")]
     pub change_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The kind of the change.
-    #[prost(oneof = "change::Kind", tags = "2, 3, 4, 5, 10")]
+    #[prost(oneof = "change::Kind", tags = "2, 3, 4, 5, 9, 10")]
     pub kind: ::core::option::Option<change::Kind>,
 }
 /// Nested message and enum types in `Change`.
@@ -1865,6 +1972,9 @@ pub mod change {
         /// A checkpoint.
         #[prost(message, tag = "5")]
         Checkpoint(super::Checkpoint),
+        /// A change of state without events.
+        #[prost(message, tag = "9")]
+        State(super::StateChange),
         /// A removal or replacement of events.
         #[prost(message, tag = "10")]
         Removal(super::RemovalNotice),
@@ -2914,7 +3024,8 @@ pub enum ErrorReason {
     /// An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS.
     /// {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events\[0\].event_id"}}
     EventIdConflict = 8,
-    /// The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+    /// The log, the session, the state or the memory changed since the caller read it. Read it again, reconsider, and retry. Code
+    /// ABORTED.
     /// For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
     /// {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
     VersionMismatch = 9,
@@ -3001,6 +3112,10 @@ pub enum ErrorReason {
     /// encrypted_search. Code FAILED_PRECONDITION.
     /// {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}}
     SearchDisabled = 33,
+    /// A scope of state would have more bytes or keys than it may have. Remove keys, or store large values elsewhere. Code
+    /// INVALID_ARGUMENT.
+    /// {"reason":"STATE_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"patch","size":"4194305","limit":"4194304","unit":"bytes"}}
+    StateTooLarge = 34,
     /// The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
     /// new id. Code ALREADY_EXISTS.
     /// {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
@@ -3051,6 +3166,7 @@ impl ErrorReason {
             Self::EmbedderFailed => "ERROR_REASON_EMBEDDER_FAILED",
             Self::EncryptionKeyDestroyed => "ERROR_REASON_ENCRYPTION_KEY_DESTROYED",
             Self::SearchDisabled => "ERROR_REASON_SEARCH_DISABLED",
+            Self::StateTooLarge => "ERROR_REASON_STATE_TOO_LARGE",
             Self::OperationConflict => "ERROR_REASON_OPERATION_CONFLICT",
             Self::HistoryUnknown => "ERROR_REASON_HISTORY_UNKNOWN",
         }
@@ -3094,6 +3210,7 @@ impl ErrorReason {
             "ERROR_REASON_EMBEDDER_FAILED" => Some(Self::EmbedderFailed),
             "ERROR_REASON_ENCRYPTION_KEY_DESTROYED" => Some(Self::EncryptionKeyDestroyed),
             "ERROR_REASON_SEARCH_DISABLED" => Some(Self::SearchDisabled),
+            "ERROR_REASON_STATE_TOO_LARGE" => Some(Self::StateTooLarge),
             "ERROR_REASON_OPERATION_CONFLICT" => Some(Self::OperationConflict),
             "ERROR_REASON_HISTORY_UNKNOWN" => Some(Self::HistoryUnknown),
             _ => None,
@@ -3156,6 +3273,13 @@ pub struct CreateSessionRequest {
     /// return_existing. Sessions that are created without it are not refused.
     #[prost(bool, tag = "10")]
     pub unique_in_app: bool,
+    /// Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+    /// state; an existing session stays as it is.
+    #[prost(map = "string, string", tag = "8")]
+    pub state: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 /// Response of CreateSession.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3811,6 +3935,12 @@ pub struct CreateIfMissing {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
+    /// Values of the session's state, see CreateSessionRequest.state.
+    #[prost(map = "string, string", tag = "4")]
+    pub state: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 /// Request of AppendEvents.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3827,6 +3957,10 @@ pub struct AppendEventsRequest {
     /// Properties of the session to create in the same commit if it does not exist. If set, session.user_id is REQUIRED.
     #[prost(message, optional, tag = "6")]
     pub create_if_missing: ::core::option::Option<CreateIfMissing>,
+    /// Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+    /// events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+    #[prost(message, optional, tag = "7")]
+    pub state_delta: ::core::option::Option<StateDelta>,
     /// Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
     /// A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
     /// session has changed since. The ids of events are not compared: clients generate them. With other content it is
@@ -4347,6 +4481,7 @@ pub mod event_service_client {
         /// Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
         /// the same event ids stores nothing twice and returns the original seqs.
         /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+        /// STATE_TOO_LARGE,
         /// INVALID_FIELD, STORE_UNAVAILABLE.
         pub async fn append_events(
             &mut self,
@@ -6136,6 +6271,208 @@ pub mod server_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("threadkeep.v1.ServerService", "GetServerInfo"));
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
+/// Request of GetState.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetStateRequest {
+    /// Whose state to return.
+    #[prost(enumeration = "StateScope", tag = "1")]
+    pub scope: i32,
+    /// REQUIRED. The session; for the scope of a user its app and user_id only, for that of an app its app only. A credential that
+    /// is bound to a user or an app replaces empty ones.
+    #[prost(message, optional, tag = "2")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Keys to return, at most 1,000. Empty means all. Keys without a value are left out of the response.
+    #[prost(string, repeated, tag = "3")]
+    pub keys: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Beginning of the keys to return. Empty means any.
+    #[prost(string, tag = "4")]
+    pub key_prefix: ::prost::alloc::string::String,
+    /// Maximum number of values per page. 0 means 1,000. Values above 1,000 are coerced to 1,000. Negative values are rejected.
+    #[prost(int32, tag = "5")]
+    pub page_size: i32,
+    /// Value of next_key from the previous page: returns the keys after it. Empty means from the beginning.
+    #[prost(string, tag = "6")]
+    pub after_key: ::prost::alloc::string::String,
+    /// Returns the values of a session as they were at this log version, just before the next append or compaction. The cost grows
+    /// with the number of values that were replaced since. Not for users and apps, whose earlier values are not kept. Negative values
+    /// are rejected. Absent means the present.
+    #[prost(int64, optional, tag = "7")]
+    pub as_of_log_version: ::core::option::Option<i64>,
+}
+/// Response of GetState.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetStateResponse {
+    /// Values of this page, and the present version. A page also ends before it exceeds the server's max_response_bytes. If the version differs from that of
+    /// the previous page, the state was changed in between: read it again from the beginning.
+    #[prost(message, optional, tag = "1")]
+    pub state: ::core::option::Option<State>,
+    /// Value of after_key for the next page. Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_key: ::prost::alloc::string::String,
+}
+/// Request of PatchState.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PatchStateRequest {
+    /// Whose state to change.
+    #[prost(enumeration = "StateScope", tag = "1")]
+    pub scope: i32,
+    /// REQUIRED. As in GetStateRequest.
+    #[prost(message, optional, tag = "2")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// REQUIRED. The changes; at least one.
+    #[prost(message, optional, tag = "3")]
+    pub patch: ::core::option::Option<StatePatch>,
+    /// Version of the state that the caller read; 0 for a scope in which nothing was ever set. VERSION_MISMATCH is returned if it has
+    /// another one: read it again and retry. Absent means any. A repeated request whose first answer was lost also returns
+    /// VERSION_MISMATCH.
+    #[prost(int64, optional, tag = "4")]
+    pub expected_version: ::core::option::Option<i64>,
+}
+/// Response of PatchState.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PatchStateResponse {
+    /// Version of the state after the patch.
+    #[prost(int64, tag = "1")]
+    pub version: i64,
+}
+/// Generated client implementations.
+pub mod state_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Reads and changes the state of sessions, users and apps. AppendEventsRequest.state_delta changes it together with events.
+    #[derive(Debug, Clone)]
+    pub struct StateServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> StateServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> StateServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            StateServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Returns values of one scope, in the order of the UTF-8 bytes of their keys. A user or app without state has no values and
+        /// version 0.
+        /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+        pub async fn get_state(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetStateRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetStateResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.StateService/GetState",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.StateService", "GetState"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Sets and removes values of one scope, all or none. A patch that changes nothing is no change: the version stays, and
+        /// subscriptions do not report it.
+        /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, VERSION_MISMATCH, STATE_TOO_LARGE, INVALID_FIELD, PERMISSION_DENIED,
+        /// STORE_UNAVAILABLE.
+        pub async fn patch_state(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PatchStateRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PatchStateResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.StateService/PatchState",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.StateService", "PatchState"));
             self.inner.unary(req, path, codec).await
         }
     }

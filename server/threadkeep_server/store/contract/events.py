@@ -10,6 +10,7 @@ from ...domain.context import Context, ContextSpec
 from ...domain.filters import ALL, EventFilter
 from ...domain.model import NO_COUNTERS, NOWHERE, Counters, EventDraft, NewSession, SessionRef, StoredEvent, Versions
 from ...domain.removals import Operation, Outcome
+from ...domain.state.state import StateDelta
 from .history import AsOf
 
 
@@ -26,10 +27,13 @@ class AppendRequest:
     ignore_existing: bool = False
     create: NewSession | None = None
     operation: Operation | None = None
+    state: StateDelta | None = None
+    """Changes of state, committed with the events unless all of them are replays. With a bare ref, of the session only."""
 
     @property
     def size(self) -> int:
-        return sum(len(draft.body) for draft in self.drafts)
+        events = sum(len(draft.body) for draft in self.drafts)
+        return events if self.state is None else events + sum(patch.size for patch in self.state.values())
 
 
 @dataclass(slots=True)  # not frozen: one for each event appended
@@ -141,9 +145,9 @@ class EventStore(Protocol):
 
         A draft whose id is stored with the same body is a replay: nothing is stored, its seq is returned. With another body it
         raises EventIdConflict, unless ignore_existing; a conflict is reported before a mismatch. A request of replays only
-        increases no version and ignores expectations. So does one whose operation is known: its outcome is returned. Raises
-        SessionNotFound (unless `create`), AmbiguousSession, VersionMismatch, EventIdConflict, OperationConflict, RateLimited,
-        StoreUnavailable. A failed request never affects another.
+        increases no version, changes no state and ignores expectations. So does one whose operation is known: its outcome is
+        returned. Raises SessionNotFound (unless `create`), AmbiguousSession, VersionMismatch, EventIdConflict,
+        OperationConflict, StateTooLarge, RateLimited, StoreUnavailable. A failed request never affects another.
         """
         ...
 

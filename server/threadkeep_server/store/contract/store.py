@@ -21,12 +21,14 @@ from .memories import MemoriesStore
 from .removals import RemovalStore
 from .search import SearchStore
 from .sessions import SessionStore
+from .state import StateStore
 from .vectors import VectorStore
 
 
 class Store(
     SessionStore,
     EventStore,
+    StateStore,
     CompactionStore,
     RemovalStore,
     FeedStore,

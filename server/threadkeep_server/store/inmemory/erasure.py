@@ -9,6 +9,7 @@ from ...domain.erasure import SESSION, Erased, Erasure, ErasureScope, digest_of,
 from ...domain.errors import InvalidField
 from ...domain.feed import ChangeKind
 from ...domain.model import SessionRef
+from ...domain.state.state import StateName, StatePatch, StateRecord, StateScope
 from ..contract.codec import Codec
 from ..contract.compaction import StoredPolicy
 from ..contract.erasure import RECEIPTS_KEPT_NS, REQUEST_ID_USED, erased_policies
@@ -16,9 +17,10 @@ from ..contract.memories import leaves_tombstone
 from .consumers import InMemoryConsumers
 from .logs import Log
 from .memories import InMemoryMemories, Remembered
+from .state import InMemoryStates
 
 
-class InMemoryErasures(InMemoryConsumers, InMemoryMemories):
+class InMemoryErasures(InMemoryConsumers, InMemoryMemories, InMemoryStates):
     """ErasureStore in memory."""
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
@@ -47,7 +49,8 @@ class InMemoryErasures(InMemoryConsumers, InMemoryMemories):
         lines += [memory_line(*each.memory.scope, each.memory.draft.name) for each in gone]
         for log in logs:
             self._drop(tenant, log, self._clock())
-        self._unpark({log.number for log in logs})
+        states = self._forget_states(tenant, scope, wanted.now)
+        self._unpark({log.number for log in logs} | states)
         self._forget_all(tenant, scope, gone)
         self._forget_policies(tenant, scope, wanted.now)
         return Erased(
@@ -62,14 +65,31 @@ class InMemoryErasures(InMemoryConsumers, InMemoryMemories):
         )
 
     def _unpark(self, sessions: set[int]) -> None:
-        """Removes parked changes that hold data of these sessions."""
+        """Removes parked changes that hold data of these sessions, or of state."""
         for group in self._groups.values():
             group.parked = [
                 each
                 for each in group.parked
                 if each.change.session not in sessions
-                or each.change.kind not in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.REMOVED)
+                or (
+                    each.change.kind not in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.REMOVED)
+                    and each.change.state is None
+                )
             ]
+
+    def _forget_states(self, tenant: str, scope: ErasureScope, now: int) -> set[int]:
+        """Deletes the state of the users and apps of the scope, and its changes. Returns their numbers."""
+        if scope.labels:
+            return set()
+        gone = {key for key in self._shared_states if key[0] == tenant and _within(scope, key[1].app, key[1].user_id)}
+        held = {key: self._shared_states.pop(key) for key in gone}
+        numbers = {each.number for each in held.values()}
+        self._feed = [change for change in self._feed if change.session not in numbers]
+        for (_, ref), each in held.items():
+            scope_of_it = StateScope.USER if ref.user_id else StateScope.APP
+            record = StateRecord(scope_of_it, each.totals.version + 1, StatePatch(), deleted=True)
+            self._record_shared(tenant, StateName(scope_of_it, ref), each.number, now, record)
+        return numbers
 
     def _forget_all(self, tenant: str, scope: ErasureScope, gone: list[Remembered]) -> None:
         keys = {each.memory.key for each in gone}

@@ -24,12 +24,14 @@ from ...domain.model import (
     WindowEvent,
 )
 from ...domain.removals import Outcome
+from ...domain.state.state import StatePatch, StateScope, record_of
 from ..contract.codec import Codec
 from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from ..contract.events import AppendedEvent
 from ..contract.feed import change_snapshot
 from ..contract.history import AsOf
 from ..notifier import CommitNotifier
+from .held_state import HeldState
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,6 +66,7 @@ class Log:
     history: dict[int, Versions] = field(default_factory=dict)
     operations: dict[str, tuple[bytes, Outcome, int]] = field(default_factory=dict)
     """By operation id: the fingerprint of the request, the outcome, and the time."""
+    state: HeldState = field(default_factory=HeldState)
 
     def find(self, event_id: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.event_id == event_id), None)
@@ -110,6 +113,8 @@ class InMemoryLogs:
         self._keys = count(1)
         self._logs: dict[tuple[str, SessionRef], Log] = {}
         self._policies: dict[PolicyKey, StoredPolicy] = {}
+        self._shared_states: dict[tuple[str, SessionRef], HeldState] = {}
+        """The state of users and apps. Their refs have no session_id."""
         self._commits = CommitNotifier()
         self._feed: list[Change] = []
         self._head = self._floor = BEGINNING
@@ -151,8 +156,11 @@ class InMemoryLogs:
             dict(new.labels),
             context_bytes=new.context_bytes,
         )
-        log = self._logs[tenant, new.ref] = Log(next(self._numbers), session)
+        log = self._logs[tenant, new.ref] = Log(next(self._numbers), session, state=HeldState.of(new.state))
         self._record(tenant, log, ChangeKind.CREATED, new.now, after=change_snapshot(session))
+        if new.state:
+            first = record_of(StateScope.SESSION, 1, StatePatch(dict(new.state)))
+            self._record(tenant, log, ChangeKind.STATE, new.now, state=first)
         return log
 
     def _record(self, tenant: str, log: Log, kind: ChangeKind, time: int, *, since: int | None = None, **details: Any) -> None:

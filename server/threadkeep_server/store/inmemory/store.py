@@ -95,6 +95,7 @@ class InMemoryStore(InMemoryRemovals, InMemoryFeed, InMemoryErasures, InMemoryMa
         created = log is None
         if None in known:
             _check_expectations(request, log)
+        planned = self._plan_delta(request, log) if None in known else []
         if log is None:
             assert request.create is not None  # noqa: S101 - checked above; mypy cannot see it
             log = self._create(request.tenant, request.create)
@@ -111,7 +112,9 @@ class InMemoryStore(InMemoryRemovals, InMemoryFeed, InMemoryErasures, InMemoryMa
         appended = Appended(events, session.log_version, session.last_seq, session.window, created)
         note_outcome(log, request.operation, request.now, appended.outcome)
         if None in known:
-            self._record(request.tenant, log, ChangeKind.APPENDED, request.now, since=since)
+            record = self._apply_delta(log, planned)
+            self._record(request.tenant, log, ChangeKind.APPENDED, request.now, since=since, state=record)
+            self._change_shared(request.tenant, planned, request.now)
             self._commits.appended(request, appended)
         return appended
 

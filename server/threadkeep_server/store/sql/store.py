@@ -37,6 +37,7 @@ from .search.indexer import Indexer
 from .search.store import SqlSearch
 from .search.term_index import TermIndex
 from .search.text_index import TextIndex, open_index
+from .state.store import SqlStates
 from .vectors.index import VectorIndex
 from .vectors.pgvector import open_vectors
 from .vectors.store import SqlVectors
@@ -79,6 +80,7 @@ class SqlStore:
         scan_limits = ScanLimits(options.search_scan_bytes, options.search_scan_seconds)
         self._use_events(SqlEvents(self._units, self._writes, self._commits, scan_limits))
         self._eraser = Eraser(self._units, prepared.stored_index, deleted)
+        self._use_states(SqlStates(self._units, self._writes.patch))
         self._use_compactions(SqlCompactions(self._units, self._archiver, self._commits))
         self.remove = SqlRemovals(self._units, self._archiver, self._eraser, self._commits, clock).remove
         self._use_feed(SqlFeed(self._units, self._commits, seen, indexed=indexed))
@@ -165,6 +167,10 @@ class SqlStore:
         self.list_events = events.list_events
         self.get_context = events.get_context
         self.on_append = events.on_append
+
+    def _use_states(self, states: SqlStates) -> None:
+        self.get_state = states.get_state
+        self.patch_state = states.patch_state
 
     def _use_compactions(self, compactions: SqlCompactions) -> None:
         self.read_window = compactions.read_window

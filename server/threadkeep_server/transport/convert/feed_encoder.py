@@ -23,14 +23,15 @@ from ..wire.wire_format import delimited, repeated, single
 from .compaction import compaction_to
 from .removals import removal_to
 from .sessions import ref_to, session_to, set_time
+from .state import state_change_to
 
 _CACHED_SESSIONS = 16_384
 # WatchSessionResponse and WatchAllResponse: changes.
 _CHANGES = delimited(1)
 # Change.
-_SESSION, _BATCH, _COMPACTION, _SESSION_CHANGE, _RESUME_TOKEN, _REMOVAL = (delimited(field) for field in (1, 2, 3, 4, 6, 10))
+_SESSION, _BATCH, _COMPACTION, _SESSION_CHANGE, _RESUME_TOKEN, _STATE, _REMOVAL = map(delimited, (1, 2, 3, 4, 6, 9, 10))
 # EventBatch and CompactionNotice.
-_EVENTS, _RECORD, _INSERTED = delimited(1), delimited(1), delimited(2)
+_EVENTS, _RECORD, _INSERTED, _BATCH_STATE = delimited(1), delimited(1), delimited(2), delimited(3)
 # RemovalNotice.
 _ADDED = delimited(7)
 _REMOVAL_CONTINUES = removal_pb.RemovalNotice(continues=True).SerializeToString()
@@ -123,7 +124,7 @@ def _parts(bodies: Sequence[bytes]) -> list[Sequence[bytes]]:
 def _fields(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -> tuple[bytes, bytes]:
     """Returns the fields before and after the resume token, in the order of their numbers."""
     kind = _kind(change, bodies, continues=continues)
-    if change.kind is ChangeKind.REMOVED:
+    if change.kind in (ChangeKind.REMOVED, ChangeKind.STATE):
         return b"", _rest(change) + kind
     return kind, _rest(change)
 
@@ -131,15 +132,22 @@ def _fields(change: Change, bodies: Sequence[bytes], *, continues: bool = False)
 def _kind(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -> bytes:
     """Returns the encoded field of Change.kind."""
     if change.kind is ChangeKind.APPENDED:
-        return single(_BATCH, repeated(_EVENTS, bodies) + (_BATCH_CONTINUES if continues else b""))
+        rest = _BATCH_CONTINUES if continues else b"" if change.state is None else single(_BATCH_STATE, _state(change))
+        return single(_BATCH, repeated(_EVENTS, bodies) + rest)
     if change.kind is ChangeKind.COMPACTED:
         compaction = change.compaction
         record = b"" if compaction is None else single(_RECORD, compaction_to(compaction).SerializeToString())
         return single(_COMPACTION, record + repeated(_INSERTED, bodies) + (_NOTICE_CONTINUES if continues else b""))
+    if change.kind is ChangeKind.STATE:
+        return single(_STATE, _state(change))
     if change.kind is ChangeKind.REMOVED:
         notice = b"" if change.removal is None else removal_to(change.removal).SerializeToString()
         return single(_REMOVAL, notice + repeated(_ADDED, bodies) + (_REMOVAL_CONTINUES if continues else b""))
     return single(_SESSION_CHANGE, _session_change(change).SerializeToString(deterministic=True))
+
+
+def _state(change: Change) -> bytes:
+    return b"" if change.state is None else state_change_to(change.state).SerializeToString(deterministic=True)
 
 
 def _session_change(change: Change) -> pb.SessionChange:

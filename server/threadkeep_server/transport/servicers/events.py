@@ -26,6 +26,7 @@ from ..convert.responses import (
     list_user_events_response,
 )
 from ..convert.sessions import expiry_of, filter_of, ref_of
+from ..convert.state import delta_of, values_of
 from ..page_tokens import PageTokens
 from .append_stream import AppendStreams
 from .event_removals import RemovalMethods
@@ -77,6 +78,7 @@ class EventServicer(RemovalMethods):
             operation=operation,
             replace_existing=replaces,
             erase_replaced=erase_replaced,
+            state=delta_of("state_delta", request.state_delta) if request.HasField("state_delta") else None,
         )
 
     def AppendStream(
@@ -185,4 +187,5 @@ def _create_of(create: pb.CreateIfMissing) -> SessionDraft:
         expiry=expiry_of(create.expiry, "create_if_missing.expiry"),
         metadata_json=validation.json_object("create_if_missing.metadata_json", create.metadata_json),
         labels=validation.labels("create_if_missing.labels", create.labels),
+        state=values_of("create_if_missing.state", create.state),
     )

@@ -13,6 +13,7 @@ from ...store.contract.sessions import Expired
 from ..convert.erasure import app_of, label_scope, receipt_to
 from ..convert.session_lists import session_query_of
 from ..convert.sessions import ref_of, session_draft, session_patch, session_to, time_of
+from ..convert.state import values_of
 from ..page_tokens import PageTokens
 from ..wire.codec import published
 
@@ -30,8 +31,10 @@ class SessionServicer:
 
     async def CreateSession(self, request: pb.CreateSessionRequest, caller: Caller) -> pb.CreateSessionResponse:
         ref = ref_of(request.session, creating=True)
+        draft = session_draft(request)
+        draft.state = values_of("state", request.state)
         session, created = await self._sessions.create(
-            caller, ref, session_draft(request), return_existing=request.return_existing, unique=request.unique_in_app
+            caller, ref, draft, return_existing=request.return_existing, unique=request.unique_in_app
         )
         return pb.CreateSessionResponse(session=session_to(session), created=created)
 

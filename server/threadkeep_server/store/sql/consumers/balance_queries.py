@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from ...contract.consumers import LOST, ConsumerKey, Partition, Share, fair_share
+from ..encryption.codec import StoredCodec
 from ..schema.tables import consumer_members, consumer_partitions
 from .consumer_queries import FREE, enter, hold, partition_from
 from .parked_queries import replays
@@ -17,7 +18,7 @@ from .parked_queries import replays
 _m, _p = consumer_members.c, consumer_partitions.c
 
 
-def balance(connection: Connection, key: ConsumerKey, member_id: str, now: int, until: int) -> Share:
+def balance(connection: Connection, codec: StoredCodec, key: ConsumerKey, member_id: str, now: int, until: int) -> Share:
     consumer = hold(connection, key)
     members = _live_members(connection, consumer.id, now)
     concerned = _unheld_or_own(connection, consumer.id, member_id, now)
@@ -32,7 +33,7 @@ def balance(connection: Connection, key: ConsumerKey, member_id: str, now: int, 
     mine += free[: share.take]
     _extend(connection, consumer.id, member_id, until)
     leased = _lease(connection, consumer.id, member_id, mine, until)
-    return Share(leased, share.surplus, replays(connection, consumer.id, mine))
+    return Share(leased, share.surplus, replays(connection, codec, consumer.id, mine))
 
 
 def _live_members(connection: Connection, consumer: int, now: int) -> Sequence[str]:

@@ -14,7 +14,10 @@ from sqlalchemy.sql import ColumnElement
 from ....domain.feed import Change, ChangeKind, Position
 from ....domain.model import Compaction, Counters, Session, SessionRef, Usage
 from ...contract.consumers import MOST_REPLAYS, ConsumerKey, Parked, partition_of
+from ..encryption.codec import StoredCodec
 from ..schema.tables import consumer_partitions, parked_changes
+from ..state.records import read as read_state
+from ..state.records import sealed
 from .consumer_queries import hold, require, storable
 
 _p, _k = consumer_partitions.c, parked_changes.c
@@ -35,7 +38,10 @@ _NUMBERS = (
 )
 
 
-def park(connection: Connection, key: ConsumerKey, member_id: str, change: Change, reason: str, now: int) -> bool:
+def park(
+    connection: Connection, codec: StoredCodec, key: ConsumerKey, member_id: str, change: Change, reason: str, now: int
+) -> bool:
+    """The tenant is `ready`, if the change is one of state."""
     consumer = require(connection, key)
     number = partition_of(change.session, consumer.partitions)
     mine = (_p.consumer == consumer.id, _p.number == number, _p.owner == member_id)
@@ -55,25 +61,25 @@ def park(connection: Connection, key: ConsumerKey, member_id: str, change: Chang
         "park_time": now,
         "replaying": False,
     }
-    connection.execute(parked_changes.insert().values(entry | _columns(change)))
+    connection.execute(parked_changes.insert().values(entry | _columns(codec, change)))
     return True
 
 
-def listed(connection: Connection, key: ConsumerKey, limit: int, after: int) -> Sequence[Parked]:
+def listed(connection: Connection, codec: StoredCodec, key: ConsumerKey, limit: int, after: int) -> Sequence[Parked]:
     consumer = require(connection, key).id
-    return _found(connection, sa.and_(_k.consumer == consumer, _k.id > after), limit)
+    return _found(connection, codec, sa.and_(_k.consumer == consumer, _k.id > after), limit)
 
 
-def replays(connection: Connection, consumer: int, partitions: Collection[int]) -> Sequence[Parked]:
+def replays(connection: Connection, codec: StoredCodec, consumer: int, partitions: Collection[int]) -> Sequence[Parked]:
     """Returns the changes to replay in these partitions, the oldest first."""
     wanted = sa.and_(_k.consumer == consumer, _k.replaying, _k.number.in_(partitions))
-    return _found(connection, wanted, MOST_REPLAYS) if partitions else ()
+    return _found(connection, codec, wanted, MOST_REPLAYS) if partitions else ()
 
 
-def _found(connection: Connection, which: ColumnElement[bool], limit: int) -> Sequence[Parked]:
+def _found(connection: Connection, codec: StoredCodec, which: ColumnElement[bool], limit: int) -> Sequence[Parked]:
     query = sa.select(parked_changes).where(which).order_by(_k.id).limit(limit)
     return [
-        Parked(row.id, row.number, _change(row), row.attempts, row.reason, row.park_time, row.replaying)
+        Parked(row.id, row.number, _change(codec, row), row.attempts, row.reason, row.park_time, row.replaying)
         for row in connection.execute(query)
     ]
 
@@ -108,7 +114,7 @@ def _chosen(connection: Connection, key: ConsumerKey, parked_ids: Sequence[int] 
 # --- changes, whole
 
 
-def _columns(change: Change) -> dict[str, Any]:
+def _columns(codec: StoredCodec, change: Change) -> dict[str, Any]:
     detail = {
         "labels": dict(change.labels),
         "labels_before": None if change.labels_before is None else dict(change.labels_before),
@@ -124,10 +130,11 @@ def _columns(change: Change) -> dict[str, Any]:
         **change.ref._asdict(),
         **{name: getattr(change, name) for name in _NUMBERS},
         "detail": json.dumps(detail).encode(),
+        "state": None if change.state is None else sealed(codec, change.tenant, change.state),
     }
 
 
-def _change(row: Row[Any]) -> Change:
+def _change(codec: StoredCodec, row: Row[Any]) -> Change:
     detail = json.loads(row.detail)
     after, compaction = detail["after"], detail["compaction"]
     return Change(
@@ -141,6 +148,7 @@ def _change(row: Row[Any]) -> Change:
         expired=detail["expired"],
         after=None if after is None else _session(after),
         compaction=None if compaction is None else _compaction(compaction),
+        state=read_state(codec, row.state),
     )
 
 

@@ -43,7 +43,7 @@ class SqlConsumers:
 
     async def balance(self, key: ConsumerKey, member_id: str, now: int, until: int) -> Share:
         return await self._units.of(key.tenant).write(
-            lambda connection: balance_queries.balance(connection, key, member_id, now, until)
+            lambda connection: balance_queries.balance(connection, self._units.codec, key, member_id, now, until)
         )
 
     async def acknowledge(self, key: ConsumerKey, member_id: str, positions: Mapping[int, Position]) -> Collection[int]:
@@ -57,8 +57,11 @@ class SqlConsumers:
         )
 
     async def park(self, key: ConsumerKey, member_id: str, change: Change, reason: str, now: int) -> bool:
+        codec = self._units.codec
+        if change.state is not None:
+            await codec.ready(change.tenant)
         return await self._write_place(
-            key, lambda connection: parked_queries.park(connection, key, member_id, change, reason, now)
+            key, lambda connection: parked_queries.park(connection, codec, key, member_id, change, reason, now)
         )
 
     async def release_partitions(
@@ -88,7 +91,9 @@ class SqlConsumers:
         return await self._units.of(key.tenant).write(lambda connection: consumer_queries.delete(connection, key))
 
     async def parked(self, key: ConsumerKey, limit: int, after: int) -> Sequence[Parked]:
-        return await self._units.of(key.tenant).read(lambda connection: parked_queries.listed(connection, key, limit, after))
+        return await self._units.of(key.tenant).read(
+            lambda connection: parked_queries.listed(connection, self._units.codec, key, limit, after)
+        )
 
     async def replay_parked(self, key: ConsumerKey, parked_ids: Sequence[int] | None) -> int:
         return await self._units.of(key.tenant).write(lambda connection: parked_queries.replay(connection, key, parked_ids))

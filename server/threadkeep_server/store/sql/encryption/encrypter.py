@@ -30,6 +30,7 @@ from ..search.indexer import remove_derived
 from ..search.term_index import TermIndex, TermRow
 from ..search.text_index import TextIndex
 from ..vectors.tables import event_vectors
+from .stored_state import STATE_COLUMNS, StateColumn
 from .vault import is_encrypted
 
 _log = logging.getLogger(__name__)
@@ -43,8 +44,9 @@ _e, _m = events.c, memories.c
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is: the ids of the last event and memory that are done, and of the last ones to do. `tenants`: whose, empty
-    for all. `metadata`: the metadata of memories is encrypted as well; older servers kept it plain."""
+    """How far it is: the ids of the last event and memory that are done, and of the last ones to do; and the same of each of
+    STATE_COLUMNS. `tenants`: whose, empty for all. `metadata`: the metadata of memories is encrypted as well; older servers
+    kept it plain."""
 
     tenants: Sequence[str]
     events: int = 0
@@ -52,9 +54,11 @@ class Progress:
     memories: int = 0
     last_memory: int = 0
     metadata: bool = False
+    states: Sequence[Sequence[int]] = ()
 
     def is_done(self) -> bool:
-        return self.events >= self.last_event and self.memories >= self.last_memory
+        waiting = any(done < last for done, last in self.states)
+        return self.events >= self.last_event and self.memories >= self.last_memory and not waiting
 
 
 def progress_of(connection: Connection) -> Progress | None:
@@ -109,9 +113,11 @@ class Encrypter:
         mine = known is not None and list(known.tenants) == self._tenants
         if known is not None and mine and known.metadata:
             return known
-        ends = (sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0)).scalar_subquery() for table in (events, memories))
-        last_event, last_memory = connection.execute(sa.select(*ends)).one()
-        progress = Progress(self._tenants, last_event=last_event, last_memory=last_memory, metadata=True)
+        tables = (events, memories, *(each.table for each in STATE_COLUMNS))
+        ends = (sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0)).scalar_subquery() for table in tables)
+        last_event, last_memory, *last = connection.execute(sa.select(*ends)).one()
+        states = [[0, end] for end in last]
+        progress = Progress(self._tenants, last_event=last_event, last_memory=last_memory, metadata=True, states=states)
         if known is not None and mine:
             progress = replace(progress, events=known.events, last_event=known.last_event)
         versions.put(connection, NOTE, _stored(progress))
@@ -129,9 +135,19 @@ class Encrypter:
             await self._units.write(lambda connection: self._write_events(connection, plain))
             await self._remove_derived([row.id for row in rows])
             return replace(progress, events=reached)
+        for number, (done, last) in enumerate(progress.states):
+            if done < last:
+                reached = await self._encrypt_state(STATE_COLUMNS[number], done, last)
+                states = [[reached, last] if i == number else each for i, each in enumerate(progress.states)]
+                return replace(progress, states=states)
         rows, reached = await self._rows(sa.select(_m.id, _m.tenant), _m.id, progress.memories, progress.last_memory)
         await self._units.write(lambda connection: self._write_memories(connection, [row.id for row in rows]))
         return replace(progress, memories=reached)
+
+    async def _encrypt_state(self, column: StateColumn, done: int, last: int) -> int:
+        rows, reached = await self._rows(column.rows(), column.table.c.id, done, last)
+        await self._units.write(lambda connection: column.write(connection, self._codec, rows))
+        return reached
 
     async def _rows(self, query: Select[Any], key: ColumnElement[int], after: int, last: int) -> tuple[Sequence[Row[Any]], int]:
         """Returns the next rows, encrypted ones too, because a server may have stopped before it was done with them, and the id

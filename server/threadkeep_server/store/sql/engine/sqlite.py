@@ -181,12 +181,13 @@ class SqliteEngine:
             return
         # Many rows a statement: the driver gives up the interpreter lock for each statement it runs, and a busy event loop
         # is slow to hand it back.
-        head, values = sql.rsplit("VALUES ", 1)
+        head, rest = sql.rsplit("VALUES ", 1)
+        values, conflict, otherwise = rest.partition(" ON CONFLICT ")
         start = 0
         while start < len(rows):
             size = min(_ROWS_A_STATEMENT, 1 << ((len(rows) - start).bit_length() - 1))
             parameters = list(chain.from_iterable(rows[start : start + size]))
-            raw.execute(f"{head}VALUES {', '.join([values] * size)}", parameters)
+            raw.execute(f"{head}VALUES {', '.join([values] * size)}{conflict}{otherwise}", parameters)
             start += size
 
     def waited_for_lock(self, error: BaseException) -> bool:

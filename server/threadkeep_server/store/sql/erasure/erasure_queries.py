@@ -81,27 +81,28 @@ def erase_sessions(
     now: int,
 ) -> Place | None:
     """Erases the next sessions after a place. Returns the place to continue from; None if nothing is left."""
-    which = [_s.tenant == erasure.tenant, _s.id <= erasure.newest, *_named(scope, _s), *_labeled(scope)]
+    which = [_s.tenant == erasure.tenant, _s.id <= erasure.newest, *named(scope, _s), *_labeled(scope)]
     place = sa.tuple_(_s.create_time, _s.id)
     next_ones = sa.select(_s.create_time, _s.id, _s.session_id).where(*which, place > sa.tuple_(*map(sa.literal, after)))
     found = connection.execute(next_ones.order_by(_s.create_time, _s.id).limit(_SESSIONS_AT_ONCE)).all()
     if not found:
         return None
     engine.locks.acquire(connection, {(erasure.tenant, row.session_id) for row in found})
-    if not _is_open(connection, erasure.id):
+    if not is_open(connection, erasure.id):
         return None
     # Read again: the previous holder of a lock may have changed or deleted it.
     rows = connection.execute(sa.select(sessions).where(_s.id.in_([row.id for row in found]), *which)).all()
     deletions.remove(connection, rows, now, expired=False)
     parked = parked_changes.c
-    held = (parked.session.in_([row.id for row in rows]), parked.kind.in_((CREATED, UPDATED, REMOVED)))
+    of_data = sa.or_(parked.kind.in_((CREATED, UPDATED, REMOVED)), parked.state.is_not(None))
+    held = (parked.session.in_([row.id for row in rows]), of_data)
     connection.execute(parked_changes.delete().where(*held))
     lines = [id_line(SESSION, row.app, row.user_id, row.session_id) for row in rows]
     _record(connection, erasure.id, lines, sessions=len(rows), events=sum(row.last_seq for row in rows))
     return Place(found[-1].create_time, found[-1].id)
 
 
-def _named(scope: ErasureScope, of: Any) -> list[ColumnElement[bool]]:
+def named(scope: ErasureScope, of: Any) -> list[ColumnElement[bool]]:
     """Conditions on rows of a user and an app. `of`: their columns."""
     return [of[name] == value for name, value in (("user_id", scope.user_id), ("app", scope.app)) if value is not None]
 
@@ -117,7 +118,7 @@ def memory_scope(connection: Connection, erasure: Row[Any], scope: ErasureScope,
     """Returns a user and an app of the scope that still have memories; None once the erasure has ended."""
     m = memories.c
     running = sa.exists().where(_e.id == erasure.id, _e.finish_time.is_(None))
-    some = sa.select(m.app, m.user_id).where(m.tenant == erasure.tenant, m.id <= newest, *_named(scope, m), running)
+    some = sa.select(m.app, m.user_id).where(m.tenant == erasure.tenant, m.id <= newest, *named(scope, m), running)
     row = connection.execute(some.limit(1)).one_or_none()
     return None if row is None else MemoryScope(*row)
 
@@ -142,7 +143,7 @@ def erase_memories(
 ) -> bool:
     """Returns whether more may be left. Entries of a session stay deleted if it is ingested again."""
     memory_queries.take_turn(connection, engine, erasure.tenant, scope)
-    if not _is_open(connection, erasure.id):
+    if not is_open(connection, erasure.id):
         return False
     bury = what.session_id is not None
     gone = memory_queries.forget_some(connection, index, erasure.tenant, scope, what, newest, now, bury=bury)
@@ -155,7 +156,7 @@ def erase_tombstones(connection: Connection, tenant: str, scope: ErasureScope) -
     """Removes ids of deleted memories: their sessions are gone. Returns whether more may be left."""
     t = memory_tombstones.c
     name = sa.tuple_(t.app, t.user_id, t.memory_id)
-    some = sa.select(t.app, t.user_id, t.memory_id).where(t.tenant == tenant, *_named(scope, t)).limit(_ROWS_AT_ONCE)
+    some = sa.select(t.app, t.user_id, t.memory_id).where(t.tenant == tenant, *named(scope, t)).limit(_ROWS_AT_ONCE)
     return connection.execute(memory_tombstones.delete().where(t.tenant == tenant, name.in_(some))).rowcount > 0
 
 
@@ -173,7 +174,7 @@ def _count(connection: Connection, erasure: int) -> int:
 
 def finish(connection: Connection, erasure: int, wanted: Erasure, digest: str, count: int, now: int) -> Row[Any] | None:
     """Returns the row of the erasure, which has ended; None: another call has erased more since the digest was made."""
-    if _is_open(connection, erasure):
+    if is_open(connection, erasure):
         if _count(connection, erasure) != count:
             return None
         scope = wanted.scope
@@ -192,7 +193,7 @@ def _forget_policies(connection: Connection, tenant: str, scope: ErasureScope, n
     which = (
         policies.c.tenant == tenant,
         policies.c.scope.in_(levels),
-        *_named(scope, policies.c),
+        *named(scope, policies.c),
         policies.c.body.is_not(None),
     )
     connection.execute(policies.update().where(*which).values(body=None, time=now))
@@ -209,7 +210,7 @@ def forget_ids(connection: Connection) -> bool:
     return True
 
 
-def _is_open(connection: Connection, erasure: int) -> bool:
+def is_open(connection: Connection, erasure: int) -> bool:
     """Locks the row of the erasure. Returns whether it has not ended: another call may have ended it."""
     query = sa.select(_e.id).where(_e.id == erasure, _e.finish_time.is_(None)).with_for_update()
     return connection.execute(query).scalar() is not None

@@ -17,7 +17,9 @@ from ..log.session_deletions import SessionDeletions
 from ..log.unit_runner import UnitRunner
 from ..schema.erasures import COUNTS
 from ..search.term_index import TermIndex
+from ..state.statements import StateStatements
 from . import erasure_queries as queries
+from . import state_queries
 
 
 class SqlErasures:
@@ -93,6 +95,8 @@ class _Call:
             elif scope.memories:
                 await self._forget_all(erasure)
                 await self._in_parts(lambda connection: queries.erase_tombstones(connection, tenant, scope))
+            if not scope.labels:
+                await self._erase_states(erasure)
             return await self._finish(erasure.id)
         except _OutOfTime:
             return await self._units.read(partial(queries.current, erasure=erasure.id))
@@ -117,6 +121,21 @@ class _Call:
             return following is not None
 
         await self._in_parts(part)
+
+    async def _erase_states(self, erasure: Row[Any]) -> None:
+        """Deletes the state of the user or the app."""
+        newest = await self._units.read(partial(state_queries.newest_state, tenant=erasure.tenant))
+        if not newest:
+            return
+        codec, scope = self._units.codec, self._wanted.scope
+        if codec.covers(erasure.tenant):
+            await codec.ready(erasure.tenant)
+        statements = StateStatements(self._units.statements)
+        await self._in_parts(
+            lambda connection: state_queries.erase_state(
+                connection, self._engine, codec, statements, erasure, scope, newest, self._clock()
+            )
+        )
 
     async def _forget_sessions(self, erasure: Row[Any]) -> None:
         """Deletes the memories that came from the erased sessions."""

@@ -13,11 +13,13 @@ from sqlalchemy import Connection
 
 from ....domain.feed import Change, ChangeKind, ChangePage, FeedTrimmed, Position
 from ....domain.model import Compaction, SessionRef
+from ..encryption.codec import StoredCodec
 from ..log import change_details
 from ..log.rows import record_of
 from ..log.scan import Scanner
 from ..schema.incarnations import SeenIncarnations
 from ..schema.tables import compactions
+from ..state.records import read as read_state
 from .read_statements import COLUMNS, KIND, Ends, PageQuery, ends_of, floor_of, head_of
 
 # Largest number of pages read for one call while no change matches the scope.
@@ -54,22 +56,23 @@ def _look(scanner: Scanner, query: PageQuery, incarnations: SeenIncarnations) ->
         reached = Position(ends.window_xid, ends.window_change)
     else:
         reached = max(query.after, min(head, query.upto))
-    page = _changes_of(connection, found)
+    page = _changes_of(connection, scanner.codec, found)
     if query.scope is not None and query.scope.labels:  # the query has decided the names already
         page = [change for change in page if query.scope.admits(change)]
     return ChangePage(page, reached, more=reached < head, unsettled=bool(ends.unsettled))
 
 
-def _changes_of(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[Change]:
-    """Returns the changes of these rows, without those that a deletion has removed."""
+def _changes_of(connection: Connection, codec: StoredCodec, rows: Sequence[Sequence[Any]]) -> list[Change]:
+    """Returns the changes of these rows, without those that a deletion or an erasure has removed."""
     found: list[Change] = []
     recorded: dict[int, Change] = {}
     sessions: dict[int, tuple[str, SessionRef, Mapping[str, str]]] = {}
     for row in rows:
         # COLUMNS; those of the name and the labels are last.
-        key, xid, number, session, time, first, last, size, log, window, seq, events, turns, sent, tokens, detail, *named = row
+        key, xid, number, session, time, first, last, size, log, window, seq, events, turns, sent, tokens, *rest = row
+        detail, state, *named = rest
         kind = _KINDS[number]
-        if named[-1] is None and kind is not ChangeKind.DELETED:
+        if named[-1] is None and kind is not ChangeKind.DELETED and session > 0:
             continue
         if session not in sessions:
             sessions[session] = _session(*named)
@@ -86,7 +89,10 @@ def _changes_of(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[C
                 change.labels = read.after.labels
             if read.compaction is not None:
                 recorded[read.compaction] = change
-        found.append(change)
+        if state is not None:
+            change.state = read_state(codec, state)
+        if kind is not ChangeKind.STATE or change.state is not None:
+            found.append(change)
     return _with_compactions(connection, found, recorded) if recorded else found
 
 

@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....domain.errors import EventIdConflict, ThreadkeepError, VersionMismatch
+from ....domain.errors import EventIdConflict, StateTooLarge, ThreadkeepError, VersionMismatch
 from ....domain.model import NO_USAGE, POSITION_STEP, Counters, EventDraft, SessionRef, Usage
+from ....domain.state.state import StateScope, delta_field, state_name
 from ...contract.events import Appended, AppendedEvent, AppendRequest
 from ..encryption.codec import StoredCodec
 from ..schema.history import COUNTED_EVERY
 from ..schema.tables import APPENDED
+from ..state.group import Key, Planned, StateGroup, shared_name
+from ..state.records import sealed
 from .rows import event_row
 
 Outcome = Appended | ThreadkeepError
@@ -119,6 +122,8 @@ class Group:
     learned: dict[Name, int] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
+    states: StateGroup | None = None
+    """Loaded if a request changes state."""
 
     def decide(self, codec: StoredCodec, request: AppendRequest, key: int, last_event_id: LastEventId) -> Outcome:
         """Returns the outcome, and stages what the request writes."""
@@ -134,7 +139,12 @@ class Group:
             mismatch = unmet(request, head, last_event_id)
             if mismatch is not None:
                 return mismatch
+            planned = self._plan(request, key) if request.state is not None else []
+            if isinstance(planned, StateTooLarge):
+                return planned
             self._stage(codec, request, head, fresh)
+            if planned:
+                self._change_state(codec, request, head, planned)
         fresh_ids = {draft.event_id for draft in fresh}
         answers = [
             AppendedEvent(draft.event_id, self.known[key, draft.event_id].seq, draft.event_id not in fresh_ids)
@@ -159,6 +169,36 @@ class Group:
         head.last_event_id = fresh[-1].event_id
         self.touched[head.id] = head
         self.changes.append(head.change(request, first, head.window_bytes - bytes_before))
+
+    def _plan(self, request: AppendRequest, key: int) -> list[tuple[StateScope, Planned]] | StateTooLarge:
+        """Returns what the request changes in each scope, or why it must not."""
+        assert self.states is not None and request.state is not None  # noqa: S101, PT018 - see AppendQueries
+        found: list[tuple[StateScope, Planned]] = []
+        for scope, patch in request.state.items():
+            planned = self.states.plan(state_key(request, scope, key), patch, delta_field(scope))
+            if isinstance(planned, StateTooLarge):
+                return planned
+            if planned is not None:
+                found.append((scope, planned))
+        return found
+
+    def _change_state(
+        self, codec: StoredCodec, request: AppendRequest, head: Head, planned: Sequence[tuple[StateScope, Planned]]
+    ) -> None:
+        """After `_stage`: that of the session is part of the append's change."""
+        assert self.states is not None  # noqa: S101 - it has planned
+        for scope, each in planned:
+            if scope is StateScope.SESSION:
+                record = self.states.apply(each, scope, head.log_version)
+                self.changes[-1]["state"] = sealed(codec, request.tenant, record)
+            else:
+                record = self.states.apply(each, scope, 0)
+                self.states.report(each.holder, state_name(scope, request.ref), record, request.now)
+
+
+def state_key(request: AppendRequest, scope: StateScope, key: int) -> Key:
+    """Returns the key of a scope that the request changes. `key`: that of its session."""
+    return key if scope is StateScope.SESSION else shared_name(request.tenant, state_name(scope, request.ref))
 
 
 def unmet(request: AppendRequest, head: Head, last_event_id: LastEventId) -> VersionMismatch | None:

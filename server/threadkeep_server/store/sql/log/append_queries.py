@@ -13,13 +13,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from ....domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
+from ....domain.errors import AmbiguousSession, SessionNotFound, StateTooLarge, ThreadkeepError
 from ....domain.model import NO_USAGE, POSITION_STEP
 from ...contract.events import AppendRequest
 from ..encryption.codec import StoredCodec
 from ..engine.statements import Statements
 from ..schema.tables import INSERTED, events, sessions
-from .append_group import Group, Head, Keys, Known, Outcome, unmet
+from ..state.group import StateGroup, Wanted
+from ..state.statements import StateStatements
+from .append_group import Group, Head, Keys, Known, Outcome, state_key, unmet
 from .append_statements import AppendStatements
 from .rows import named
 from .session_writes import SessionWrites
@@ -33,6 +35,7 @@ class AppendQueries:
         self._codec = codec
         self._writes = writes
         self._statements = AppendStatements(statements)
+        self._state_statements = StateStatements(statements)
 
     def __call__(self, connection: Connection, requests: Sequence[AppendRequest], known: Keys) -> tuple[list[Outcome], Group]:
         """Returns the outcomes, and the group as it was written. A known row may have been deleted."""
@@ -40,23 +43,27 @@ class AppendQueries:
         last_id = partial(last_event_id, connection)
         keys = self._resolve(connection, requests, group)
         self._load_known(connection, requests, keys, group)
+        self._load_states(connection, requests, keys, group)
         operations = Operations(connection)
         outcomes: list[Outcome] = []
         for request, key in zip(requests, keys, strict=True):
             if isinstance(key, ThreadkeepError):
                 outcomes.append(key)
-            elif request.operation is None:
-                outcomes.append(group.decide(self._codec, request, key, last_id))
-            else:
-                outcome = operations.known(key, request.operation, request.now)
-                if outcome is None:
-                    outcome = group.decide(self._codec, request, key, last_id)
+                continue
+            outcome = None if request.operation is None else operations.known(key, request.operation, request.now)
+            if outcome is None:
+                outcome = group.decide(self._codec, request, key, last_id)
+                if isinstance(outcome, StateTooLarge) and group.heads[key].created:
+                    raise outcome  # rolls back the creation: the requests are then committed one by one
+                if request.operation is not None:
                     operations.decided(key, request.operation, request.now, outcome)
-                outcomes.append(outcome)
+            outcomes.append(outcome)
         if group.events:
             heads = [head.row() for head in group.touched.values()]
             usages = [head.usage_row() for head in group.touched.values() if head.usage is not NO_USAGE]
             self._statements.write(connection, group.events, heads, usages, group.changes)
+            if group.states is not None:
+                group.states.write()
         operations.write()
         return outcomes, group
 
@@ -95,6 +102,26 @@ class AppendQueries:
 
     def _lock(self, connection: Connection, keys: set[int]) -> dict[int, Head]:
         return {row.id: _head(row) for row in self._statements.lock(connection, sorted(keys))}
+
+    # --- state
+
+    def _load_states(
+        self,
+        connection: Connection,
+        requests: Sequence[AppendRequest],
+        keys: Sequence[int | ThreadkeepError],
+        group: Group,
+    ) -> None:
+        """Loads the scopes that the requests change, if there are any."""
+        wanted = [
+            Wanted(state_key(request, scope, key), request.tenant, (patch,))
+            for request, key in zip(requests, keys, strict=True)
+            if isinstance(key, int) and request.state is not None
+            for scope, patch in request.state.items()
+        ]
+        if wanted:
+            group.states = StateGroup(self._codec, self._state_statements, connection)
+            group.states.load(wanted)
 
     # --- events
 

@@ -33,7 +33,7 @@ class AppendStatements:
 
     def lock(self, connection: Connection, keys: Sequence[int]) -> Iterator[Row[Any]]:
         """Returns the sessions' heads, locked in the order of their keys."""
-        for chunk in _chunks(keys, _MOST_KEYS):
+        for chunk in chunks(keys, _MOST_KEYS):
             size = len(chunk)
             prepared = self._statements.get(("lock", size), connection, lambda size=size: _lock_query(size))  # type: ignore[misc]
             params = {f"key_{i}": key for i, key in enumerate(chunk)}
@@ -41,7 +41,7 @@ class AppendStatements:
 
     def known(self, connection: Connection, pairs: Sequence[tuple[int, str]]) -> Iterator[Row[Any]]:
         """Returns the stored events of these (session, event id)."""
-        for chunk in _chunks(pairs, _MOST_PAIRS):
+        for chunk in chunks(pairs, _MOST_PAIRS):
             size = len(chunk)
             prepared = self._statements.get(("known", size), connection, lambda size=size: _known_query(size))  # type: ignore[misc]
             params: dict[str, Any] = {}
@@ -60,17 +60,23 @@ class AppendStatements:
     ) -> None:
         get = self._statements.get
         get("insert events", connection, lambda: insert_of(events, EVENT_NAMES)).run_many(connection, event_rows)
-        for chunk in _chunks(head_rows, _MOST_HEADS):
+        for chunk in chunks(head_rows, _MOST_HEADS):
             size = len(chunk)
             update = get(("update heads", size), connection, lambda size=size: _update_heads(size))  # type: ignore[misc]
             values = {f"{name}_{i}": value for i, row in enumerate(chunk) for name, value in row.items()}
             update.run_many(connection, [values])
         if usage_rows:
             get("add usage", connection, _add_usage).run_many(connection, usage_rows)
-        get("insert changes", connection, lambda: insert_of(changes, CHANGE_NAMES)).run_many(connection, change_rows)
+        if any("state" in row for row in change_rows):
+            # One statement for all: the order of the rows is that of the feed.
+            names = [*CHANGE_NAMES, "state"]
+            rows = [row if "state" in row else {**row, "state": None} for row in change_rows]
+            get("insert changes with state", connection, lambda: insert_of(changes, names)).run_many(connection, rows)
+        else:
+            get("insert changes", connection, lambda: insert_of(changes, CHANGE_NAMES)).run_many(connection, change_rows)
 
 
-def _chunks(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+def chunks(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
     """Splits into chunks whose length is a power of two; the last one is padded by repeating its last item."""
     for start in range(0, len(items), most):
         chunk = list(items[start : start + most])
@@ -94,7 +100,7 @@ def _known_query(size: int) -> Select[Any]:
     return sa.select(e.session, e.event_id, e.seq, e.size, e.body).select_from(wanted.join(events, same))
 
 
-def insert_of(table: sa.Table, names: Sequence[str]) -> ClauseElement:
+def insert_of(table: sa.Table, names: Sequence[str]) -> sa.Insert:
     """Returns the statement that inserts a row with these columns."""
     return table.insert().values({name: bindparam(name, type_=table.c[name].type) for name in names})
 

@@ -1,8 +1,8 @@
 """The unit of work of a group commit: many writes, to any sessions, in one transaction.
 
-It locks the names of all sessions (see Locks.acquire), then deletes, creates and updates sessions, then appends. The requests
-of a group were waiting at the same time, so their callers cannot expect another order. A request that fails gets its error and
-writes nothing.
+It locks the names of all sessions, and of the state of users and apps (see Locks.acquire), then deletes, creates and updates
+sessions, then appends, then patches state. The requests of a group were waiting at the same time, so their callers cannot
+expect another order. A request that fails gets its error and writes nothing.
 """
 
 from __future__ import annotations
@@ -15,23 +15,32 @@ from sqlalchemy import Connection
 
 from ....domain.errors import ThreadkeepError
 from ....domain.model import Session
+from ....domain.state.state import StateScope, state_name
 from ...contract.events import Appended, AppendRequest
 from ..encryption.codec import StoredCodec
 from ..engine.base import Engine, SessionName
 from ..engine.statements import Statements
+from ..state.group import lock_name
+from ..state.writes import Patched, StateUpdate, StateWrites
 from .append_group import Head, Keys, Name
 from .append_queries import AppendQueries
 from .session_deletions import Deleted, SessionDeletion, SessionDeletions
 from .session_writes import Created, SessionCreation, SessionUpdate, SessionWrites
 
-Request = AppendRequest | SessionCreation | SessionUpdate | SessionDeletion
-Outcome = Appended | Created | Session | Deleted | ThreadkeepError
+Request = AppendRequest | SessionCreation | SessionUpdate | SessionDeletion | StateUpdate
+Outcome = Appended | Created | Session | Deleted | Patched | ThreadkeepError
 _KEYS_REMEMBERED = 100_000
 
 
-def name_of(request: Request) -> SessionName:
-    """Returns the name that the request locks."""
-    return request.tenant, request.ref.session_id
+def names_of(request: Request) -> Sequence[SessionName]:
+    """Returns the names that the request locks."""
+    if isinstance(request, StateUpdate):
+        return (lock_name(request.tenant, request.name),)
+    name = (request.tenant, request.ref.session_id)
+    if not isinstance(request, AppendRequest) or request.state is None:
+        return (name,)
+    shared = (state_name(scope, request.ref) for scope in request.state if scope is not StateScope.SESSION)
+    return (name, *(lock_name(request.tenant, each) for each in shared))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +61,15 @@ class GroupUnit:
     def __init__(self, engine: Engine, codec: StoredCodec, statements: Statements) -> None:
         self._engine = engine
         self._deletions = SessionDeletions(engine, statements)
-        self._sessions = SessionWrites(statements)
+        self._sessions = SessionWrites(codec, statements)
+        self._states = StateWrites(codec, statements)
         self._append = AppendQueries(codec, statements, self._sessions)
         self.keys: dict[Name, int] = {}
 
     def __call__(self, connection: Connection, requests: Sequence[Request], wait_ms: int = 0) -> Decided:
         """`wait_ms`: see Locks.acquire."""
-        self._engine.locks.acquire(connection, list(map(name_of, requests)), wait_ms=wait_ms)
+        names = [name for request in requests for name in names_of(request)]
+        self._engine.locks.acquire(connection, names, wait_ms=wait_ms)
         outcomes: dict[int, Outcome] = {}
         learned: dict[Name, int] = {}
         heads: Collection[Head] = ()
@@ -79,6 +90,9 @@ class GroupUnit:
             outcomes |= zip(appends, appended, strict=True)
             learned |= group.learned
             heads = group.heads.values()
+        patches = {i: request for i, request in enumerate(requests) if isinstance(request, StateUpdate)}
+        if patches:
+            outcomes |= zip(patches, self._states.patch(connection, list(patches.values())), strict=True)
         return Decided([outcomes[i] for i in range(len(requests))], learned, heads)
 
     def _update(self, connection: Connection, request: SessionUpdate) -> Session | ThreadkeepError:

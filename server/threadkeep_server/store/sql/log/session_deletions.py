@@ -19,6 +19,7 @@ from ..engine.base import Dialect, Engine
 from ..engine.statements import Record, Statements
 from ..schema.history import window_changes
 from ..schema.removals import erased_events, log_erasures, operations, superseded_events
+from ..schema.state import past_values, state_totals, state_values
 from ..schema.tables import (
     CREATED,
     DELETED,
@@ -39,7 +40,7 @@ from .slices.archivings import archivings
 from .slices.removals import REMOVED_AT_ONCE, removals
 
 _NAME = ("tenant", "app", "user_id", "session_id")
-_CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid", "size")]
+_CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid", "size", "state")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +98,29 @@ class SessionDeletions:
         spans = {row.session: {"first": row.first, "last": row.last} for row in self._read(connection, keys, _spans)}
         # Before the sessions: row-level security hides changes of sessions that do not exist.
         self._write(connection, _forget_details, [{"keys": self._engine.sql.listed(keys)}])
-        self._remove_events(connection, rows)
+        values = {row.owner: row.rows for row in self._read(connection, keys, _state_rows)}
+        self._remove_rows(connection, {row.id: row.last_seq + values.get(row.id, 0) for row in rows})
         of_session = (archivings, session_labels, compactions, window_changes, leases)
         for table in (*of_session, operations, superseded_events, erased_events, log_erasures):
             self._delete(connection, keys, table.c.session)
+        self._delete(connection, keys, state_totals.c.owner)
         self._delete(connection, keys, sessions.c.id)
         named = [{f"of_{name}": value for name, value in _name(row).items()} for row in rows]
         self._write(connection, _forget_policy, [each | {"now": now} for each in named])
         self._write(connection, _insert_change, [_change(row, now, expired) | spans.get(row.id, {}) for row in rows])
 
-    def _remove_events(self, connection: Connection, rows: Sequence[Row[Any] | Record]) -> None:
-        """Removes at most REMOVED_AT_ONCE events, of whole sessions. Those of the others are removed later."""
+    def _remove_rows(self, connection: Connection, sizes: Mapping[int, int]) -> None:
+        """Removes at most REMOVED_AT_ONCE events and values of state, of whole sessions. Those of the others are removed later.
+        `sizes`: the rows of each session."""
         room, now, later = REMOVED_AT_ONCE, [], []
-        for row in rows:
-            if row.last_seq > room:
-                later.append({"session": row.id})
+        for key, size in sizes.items():
+            if size > room:
+                later.append({"session": key})
             else:
-                room -= row.last_seq
-                now.append(row.id)
-        self._delete(connection, now, events.c.session)
+                room -= size
+                now.append(key)
+        for column in (events.c.session, state_values.c.owner, past_values.c.owner):
+            self._delete(connection, now, column)
         if later:
             self._write(connection, _insert_removal, later)
 
@@ -169,8 +174,17 @@ def _forget_policy(_: Dialect) -> ClauseElement:
 
 def _forget_details(sql: Dialect) -> ClauseElement:
     """They are not read any more, and their session data must not remain."""
-    stale = (sql.in_list(changes.c.session, "keys"), sa.text(f"kind IN ({CREATED}, {UPDATED}, {REMOVED})"))
-    return changes.update().where(*stale).values(detail=sa.null())
+    stale = (
+        sql.in_list(changes.c.session, "keys"),
+        sa.text(f"(kind IN ({CREATED}, {UPDATED}, {REMOVED}) OR state IS NOT NULL)"),
+    )
+    return changes.update().where(*stale).values(detail=sa.null(), state=sa.null())
+
+
+def _state_rows(sql: Dialect) -> Select[Any]:
+    """Selects how many values the state of each session has, past ones included."""
+    t = state_totals.c
+    return sa.select(t.owner, (t["keys"] + t.past).label("rows")).where(sql.in_list(t.owner, "keys"))
 
 
 def _insert_change(_: Dialect) -> ClauseElement:

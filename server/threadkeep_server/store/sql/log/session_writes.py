@@ -13,8 +13,11 @@ from sqlalchemy.sql import ClauseElement
 from ....domain.errors import SessionAlreadyExists
 from ....domain.model import NewSession, Session, SessionChange, SessionRef
 from ....domain.session_updates import updated
+from ....domain.state.state import size_of
+from ..encryption.codec import StoredCodec
 from ..engine.statements import Statements
 from ..schema.tables import CREATED, UPDATED, changes, session_labels, sessions
+from ..state.writes import StateWrites
 from . import change_details
 from .append_group import Name
 from .append_statements import insert_of
@@ -31,7 +34,7 @@ _ZEROS = {
     if column.name.startswith(("window_", "usage_")) or column.name in ("log_version", "window_version", "last_seq")
 }
 _SESSION_NAMES = [column.name for column in sessions.c if column.name not in ("id", "active_minute")]
-_CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid", "size", *_NAME)]
+_CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid", "size", "state", *_NAME)]
 _MUTABLE = ("update_time", "expire_time", "metadata_json", "labels_json", "context_bytes")
 
 
@@ -51,7 +54,7 @@ class SessionCreation:
 
     @property
     def size(self) -> int:
-        return len(self.new.metadata_json)
+        return len(self.new.metadata_json) + size_of(self.new.state.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,9 @@ class SessionUpdate:
 class SessionWrites:
     """Writes sessions on a connection. Their names are locked."""
 
-    def __init__(self, statements: Statements) -> None:
+    def __init__(self, codec: StoredCodec, statements: Statements) -> None:
         self._statements = statements
+        self._states = StateWrites(codec, statements)
 
     def create(
         self, connection: Connection, creations: Sequence[SessionCreation]
@@ -116,6 +120,7 @@ class SessionWrites:
         fresh = {name: new for name, new in wanted.items() if new.uid in keys}
         self._insert_labels(connection, [(keys[new.uid], new.labels) for new in fresh.values()])
         self._record(connection, [_change(CREATED, keys[new.uid], new.now, _as_created(new)) for new in fresh.values()])
+        self._states.begin(connection, {keys[new.uid]: (tenant, new) for (tenant, _), new in fresh.items()})
         return {name: keys[new.uid] for name, new in fresh.items()}
 
     def update(self, connection: Connection, update: SessionUpdate) -> Session:

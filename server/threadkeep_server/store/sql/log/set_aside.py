@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from ....domain.errors import StoreUnavailable
 from ..engine.base import SessionName
-from .group_unit import Outcome, Request, name_of
+from .group_unit import Outcome, Request, names_of
 
 LONGEST_WAIT_S = 10.0
 """Then a request fails; its caller may repeat it."""
@@ -68,15 +68,15 @@ class SetAside:
 
     def takes(self, waiting: Waiting) -> bool:
         """Takes the request if its session is set aside."""
-        queue = self._queues.get(name_of(waiting[0])) if self._queues else None
-        if queue is None:
-            return False
-        queue.append((self._loop.time(), waiting))
-        return True
+        for name in names_of(waiting[0]) if self._queues else ():
+            if (queue := self._queues.get(name)) is not None:
+                queue.append((self._loop.time(), waiting))
+                return True
+        return False
 
     async def without_held(self, group: Sequence[Waiting]) -> Sequence[Waiting]:
         """Sets aside the sessions of the group that another transaction has locked. Returns the other requests."""
-        held = await self._held({name_of(request) for request, _, _ in group})
+        held = await self._held({name for request, _, _ in group for name in names_of(request)})
         if not held:
             return group
         if not self._queues:

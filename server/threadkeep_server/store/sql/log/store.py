@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
+from typing import Any
 
 import sqlalchemy as sa
 
 from ....domain.context import ContextSpec
 from ....domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ....domain.state.state import StatePatch
 from ....domain.sweeping import SweepFacts
 from ...contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery
 from ...contract.history import AsOf
@@ -17,6 +19,7 @@ from ...notifier import CommitNotifier
 from ..engine.base import Capability, SessionName
 from ..scan_budget import ScanLimits
 from ..schema.tables import sessions
+from ..state.writes import Patched, StateUpdate
 from . import context_queries, list_queries, session_queries
 from .append_function import AppendFunction
 from .group_commit import Writer
@@ -41,9 +44,10 @@ class GroupedWrites:
         self._function = AppendFunction(units.engine, units.codec) if functions else None
         self._writer = writer = Writer(self, max_pending_bytes=max_pending_bytes)
         self._codec = units.codec
-        self.append: Callable[[AppendRequest], Awaitable[Appended]]
-        self.append = writer.write if units.codec.vault is None else self._append_encrypted
-        self.create: Callable[[SessionCreation], Awaitable[Created]] = writer.write
+        encrypted = units.codec.vault is not None
+        self.append: Callable[[AppendRequest], Awaitable[Appended]] = self._encrypted if encrypted else writer.write
+        self.create: Callable[[SessionCreation], Awaitable[Created]] = self._encrypted if encrypted else writer.write
+        self.patch: Callable[[StateUpdate], Awaitable[Patched]] = self._encrypted if encrypted else writer.write
         self.update: Callable[[SessionUpdate], Awaitable[Session]] = writer.write
         self.delete: Callable[[SessionDeletion], Awaitable[Deleted]] = writer.write
         self.run = writer.run
@@ -63,10 +67,11 @@ class GroupedWrites:
                 self._commits.appended(request, outcome)
         return outcomes
 
-    async def _append_encrypted(self, request: AppendRequest) -> Appended:
-        await translate_errors(self._engine, self._codec.ready(request.tenant))
-        append: Callable[[AppendRequest], Awaitable[Appended]] = self._writer.write
-        return await append(request)
+    async def _encrypted(self, request: Request) -> Any:
+        """Writes what may contain texts of the caller."""
+        if not isinstance(request, SessionCreation) or request.new.state:
+            await translate_errors(self._engine, self._codec.ready(request.tenant))
+        return await self._writer.write(request)
 
     async def held(self, names: Collection[SessionName]) -> Collection[SessionName]:
         return await self._engine.write(lambda connection: self._engine.locks.held(connection, names))
@@ -75,7 +80,7 @@ class GroupedWrites:
         """Appends in one round trip. None if that is impossible."""
         if self._function is None:
             return None
-        appends = [request for request in requests if isinstance(request, AppendRequest)]
+        appends = [request for request in requests if isinstance(request, AppendRequest) and request.state is None]
         if len(appends) < len(requests) or any(request.operation is not None for request in appends):
             return None
         return await self._function.append(appends, self._group.keys, wait_ms)
@@ -94,10 +99,18 @@ class GroupedWrites:
 def _rows(request: Request) -> int:
     """Returns about as many rows as the request writes, or the most."""
     if isinstance(request, AppendRequest):
-        return len(request.drafts)
+        return len(request.drafts) + sum(map(_patched, (request.state or {}).values()))
+    if isinstance(request, StateUpdate):
+        return _patched(request.patch)
     if isinstance(request, SessionDeletion):
         return REMOVED_AT_ONCE
-    return 1 + len(request.new.labels if isinstance(request, SessionCreation) else request.change.labels)
+    if isinstance(request, SessionCreation):
+        return 1 + len(request.new.labels) + len(request.new.state)
+    return 1 + len(request.change.labels)
+
+
+def _patched(patch: StatePatch) -> int:
+    return len(patch.set) + len(patch.remove)
 
 
 class SqlSessions:

@@ -17,6 +17,7 @@ from .erasures import erased_ids, erasures
 from .history import window_changes
 from .memories import memories, memory_prefixes, memory_tombstones
 from .removals import erased_events, log_erasures, operations, superseded_events
+from .state import past_values, shared_states, state_totals, state_values
 from .tables import (
     changes,
     compactions,
@@ -51,22 +52,28 @@ def tenants_value(tenants: Collection[str]) -> str:
 
 
 def _of(table: Table, column: str) -> str:
-    """Rows that belong to a row of another table, which has a policy of its own."""
+    """Rows that belong to a row of another table, which has a policy of its own. `column`: its id."""
     return f"EXISTS (SELECT FROM {table.name} AS owner WHERE owner.id = {column})"
+
+
+def _of_owner(table: str) -> str:
+    """Rows of state: see schema.state."""
+    return f"{_of(sessions, f'{table}.owner')} OR {_of(shared_states, f'-{table}.owner')}"
 
 
 def conditions() -> dict[Table, str]:
     """Returns the condition of the rows that a transaction may see and write, by table."""
     of_memories = (memories, memory_prefixes, memory_tombstones)
-    own = dict.fromkeys((sessions, consumers, policies, *of_memories, erasures, tenant_keys), _OWN)
+    own = dict.fromkeys((sessions, consumers, policies, *of_memories, erasures, tenant_keys, shared_states), _OWN)
     logs = (session_labels, events, compactions, window_changes)
     parts = (*logs, operations, superseded_events, erased_events, log_erasures)
     of_session = {table: _of(sessions, f"{table.name}.session") for table in parts}
     members = (consumer_members, consumer_partitions, parked_changes)
     of_consumer = {table: _of(consumers, f"{table.name}.consumer") for table in members}
-    # A change names the tenant only if its session is deleted.
+    of_owner = {table: _of_owner(table.name) for table in (state_totals, state_values, past_values)}
+    # A change names the tenant only if its session is deleted, or if it has none.
     of_erasure = {erased_ids: _of(erasures, "erased_ids.erasure")}
-    return own | of_session | of_consumer | of_erasure | {changes: f"{_OWN} OR {_of(sessions, 'changes.session')}"}
+    return own | of_session | of_consumer | of_owner | of_erasure | {changes: f"{_OWN} OR {_of(sessions, 'changes.session')}"}
 
 
 def secure(connection: Connection) -> None:

@@ -30,12 +30,11 @@ from ....domain.model import POSITION_STEP
 from .minutes import minute_of
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 14
-# 14: older code returns memories that have expired, and knows no namespaces.
-OLDEST_CODE_THAT_CAN_RUN = 14
+SCHEMA_VERSION = 15
+# 15: older code cannot read changes of state, and leaves the state of sessions that it deletes.
+OLDEST_CODE_THAT_CAN_RUN = 15
 
-# The names of the fields of Counters and Usage, in columns.
-COUNTED = ("events", "turns", "bytes", "tokens")
+COUNTED = ("events", "turns", "bytes", "tokens")  # the names of the fields of Counters and Usage, in columns
 USED = ("input", "output", "total", "cached", "reasoning")
 
 metadata = MetaData()
@@ -133,8 +132,8 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
-_KINDS = "APPENDED DELETED COMPACTED CREATED UPDATED REMOVED"
-APPENDED, DELETED, COMPACTED, CREATED, UPDATED, REMOVED = (int(ChangeKind[name]) for name in _KINDS.split())
+_KINDS = "APPENDED DELETED COMPACTED CREATED UPDATED STATE REMOVED"
+APPENDED, DELETED, COMPACTED, CREATED, UPDATED, STATE, REMOVED = (int(ChangeKind[name]) for name in _KINDS.split())
 INSERTING = (COMPACTED, REMOVED)  # their events are found by row ids
 ADDING = (APPENDED, *INSERTING)
 _IS_DELETED = f"kind = {DELETED}"
@@ -142,8 +141,9 @@ _IS_DELETED = f"kind = {DELETED}"
 
 def _change_columns() -> list[Column[Any]]:
     """Returns the columns of a change. `first` and `last` are the seqs of appended events, or the row ids (events.id) of others
-    that were inserted or deleted; 0 if there are none. Versions and counters are the session's after the change. `detail` is
-    JSON: see change_details. The session's name is set for DELETED only; no other row has it then."""
+    that were inserted or deleted; 0 if there are none. Versions and counters are the session's after the change. `detail` and
+    `state` are JSON: see change_details and state.records. The name is set for DELETED, where no other row has it, and for the
+    state of users and apps, where `session` is negative."""
     numbers = ("size", "log_version", "window_version", "last_seq", *(f"window_{what}" for what in COUNTED))
     return [
         Column("kind", SmallInteger, nullable=False),
@@ -154,6 +154,7 @@ def _change_columns() -> list[Column[Any]]:
         *(Column(name, BigInteger, nullable=False, server_default=text("0")) for name in numbers),
         *(Column(name, Text) for name in ("tenant", "app", "user_id", "session_id")),
         Column("detail", LargeBinary),
+        Column("state", LargeBinary),
     ]
 
 

@@ -16,13 +16,15 @@ import type { RemovalNotice } from "./event_removal_pb.js";
 import { file_threadkeep_v1_event_removal } from "./event_removal_pb.js";
 import type { Session, SessionRef, WindowCounters } from "./session_pb.js";
 import { file_threadkeep_v1_session } from "./session_pb.js";
+import type { StateScope } from "./state_pb.js";
+import { file_threadkeep_v1_state } from "./state_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file threadkeep/v1/subscription.proto.
  */
 export const file_threadkeep_v1_subscription: GenFile = /*@__PURE__*/
-  fileDesc("CiB0aHJlYWRrZWVwL3YxL3N1YnNjcmlwdGlvbi5wcm90bxINdGhyZWFka2VlcC52MSJ/Cg9TZXNzaW9uVmVyc2lvbnMSEwoLbG9nX3ZlcnNpb24YASABKAMSFgoOd2luZG93X3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycyJMCgpFdmVudEJhdGNoEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhEKCWNvbnRpbnVlcxgCIAEoCCKDAQoQQ29tcGFjdGlvbk5vdGljZRItCgpjb21wYWN0aW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5Db21wYWN0aW9uEi0KCGluc2VydGVkGAIgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJY29udGludWVzGAMgASgIImgKDVNlc3Npb25DaGFuZ2USLgoEa2luZBgBIAEoDjIgLnRocmVhZGtlZXAudjEuU2Vzc2lvbkNoYW5nZUtpbmQSJwoHc2Vzc2lvbhgCIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiI5CgpDaGVja3BvaW50EisKBGtpbmQYASABKA4yHS50aHJlYWRrZWVwLnYxLkNoZWNrcG9pbnRLaW5kIrIDCgZDaGFuZ2USKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIqCgViYXRjaBgCIAEoCzIZLnRocmVhZGtlZXAudjEuRXZlbnRCYXRjaEgAEjUKCmNvbXBhY3Rpb24YAyABKAsyHy50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25Ob3RpY2VIABI2Cg5zZXNzaW9uX2NoYW5nZRgEIAEoCzIcLnRocmVhZGtlZXAudjEuU2Vzc2lvbkNoYW5nZUgAEi8KCmNoZWNrcG9pbnQYBSABKAsyGS50aHJlYWRrZWVwLnYxLkNoZWNrcG9pbnRIABIvCgdyZW1vdmFsGAogASgLMhwudGhyZWFka2VlcC52MS5SZW1vdmFsTm90aWNlSAASFAoMcmVzdW1lX3Rva2VuGAYgASgJEjAKCHZlcnNpb25zGAcgASgLMh4udGhyZWFka2VlcC52MS5TZXNzaW9uVmVyc2lvbnMSLwoLY2hhbmdlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgYKBGtpbmQqvAEKEVNlc3Npb25DaGFuZ2VLaW5kEiMKH1NFU1NJT05fQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIfChtTRVNTSU9OX0NIQU5HRV9LSU5EX0NSRUFURUQQARIfChtTRVNTSU9OX0NIQU5HRV9LSU5EX1VQREFURUQQAhIfChtTRVNTSU9OX0NIQU5HRV9LSU5EX0VYUElSRUQQAxIfChtTRVNTSU9OX0NIQU5HRV9LSU5EX0RFTEVURUQQBCrLAQoOQ2hlY2twb2ludEtpbmQSHwobQ0hFQ0tQT0lOVF9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXQ0hFQ0tQT0lOVF9LSU5EX1NUQVJURUQQARIdChlDSEVDS1BPSU5UX0tJTkRfQ0FVR0hUX1VQEAISHQoZQ0hFQ0tQT0lOVF9LSU5EX0hFQVJUQkVBVBADEh8KG0NIRUNLUE9JTlRfS0lORF9GRUxMX0JFSElORBAEEhwKGENIRUNLUE9JTlRfS0lORF9EUkFJTklORxAFQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_compaction, file_threadkeep_v1_event, file_threadkeep_v1_event_removal, file_threadkeep_v1_session]);
+  fileDesc("CiB0aHJlYWRrZWVwL3YxL3N1YnNjcmlwdGlvbi5wcm90bxINdGhyZWFka2VlcC52MSJ/Cg9TZXNzaW9uVmVyc2lvbnMSEwoLbG9nX3ZlcnNpb24YASABKAMSFgoOd2luZG93X3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycyJ3CgpFdmVudEJhdGNoEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhEKCWNvbnRpbnVlcxgCIAEoCBIpCgVzdGF0ZRgDIAEoCzIaLnRocmVhZGtlZXAudjEuU3RhdGVDaGFuZ2Ui2QEKC1N0YXRlQ2hhbmdlEigKBXNjb3BlGAEgASgOMhkudGhyZWFka2VlcC52MS5TdGF0ZVNjb3BlEg8KB3ZlcnNpb24YAiABKAMSMAoDc2V0GAMgAygLMiMudGhyZWFka2VlcC52MS5TdGF0ZUNoYW5nZS5TZXRFbnRyeRIPCgdyZW1vdmVkGAQgAygJEg8KB29taXR0ZWQYBSABKAgSDwoHZGVsZXRlZBgGIAEoCBoqCghTZXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoMBChBDb21wYWN0aW9uTm90aWNlEi0KCmNvbXBhY3Rpb24YASABKAsyGS50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb24SLQoIaW5zZXJ0ZWQYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIRCgljb250aW51ZXMYAyABKAgiaAoNU2Vzc2lvbkNoYW5nZRIuCgRraW5kGAEgASgOMiAudGhyZWFka2VlcC52MS5TZXNzaW9uQ2hhbmdlS2luZBInCgdzZXNzaW9uGAIgASgLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uIjkKCkNoZWNrcG9pbnQSKwoEa2luZBgBIAEoDjIdLnRocmVhZGtlZXAudjEuQ2hlY2twb2ludEtpbmQi3wMKBkNoYW5nZRIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBWJhdGNoGAIgASgLMhkudGhyZWFka2VlcC52MS5FdmVudEJhdGNoSAASNQoKY29tcGFjdGlvbhgDIAEoCzIfLnRocmVhZGtlZXAudjEuQ29tcGFjdGlvbk5vdGljZUgAEjYKDnNlc3Npb25fY2hhbmdlGAQgASgLMhwudGhyZWFka2VlcC52MS5TZXNzaW9uQ2hhbmdlSAASLwoKY2hlY2twb2ludBgFIAEoCzIZLnRocmVhZGtlZXAudjEuQ2hlY2twb2ludEgAEisKBXN0YXRlGAkgASgLMhoudGhyZWFka2VlcC52MS5TdGF0ZUNoYW5nZUgAEi8KB3JlbW92YWwYCiABKAsyHC50aHJlYWRrZWVwLnYxLlJlbW92YWxOb3RpY2VIABIUCgxyZXN1bWVfdG9rZW4YBiABKAkSMAoIdmVyc2lvbnMYByABKAsyHi50aHJlYWRrZWVwLnYxLlNlc3Npb25WZXJzaW9ucxIvCgtjaGFuZ2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBgoEa2luZCq8AQoRU2Vzc2lvbkNoYW5nZUtpbmQSIwofU0VTU0lPTl9DSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfQ1JFQVRFRBABEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfVVBEQVRFRBACEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfRVhQSVJFRBADEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfREVMRVRFRBAEKssBCg5DaGVja3BvaW50S2luZBIfChtDSEVDS1BPSU5UX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDSEVDS1BPSU5UX0tJTkRfU1RBUlRFRBABEh0KGUNIRUNLUE9JTlRfS0lORF9DQVVHSFRfVVAQAhIdChlDSEVDS1BPSU5UX0tJTkRfSEVBUlRCRUFUEAMSHwobQ0hFQ0tQT0lOVF9LSU5EX0ZFTExfQkVISU5EEAQSHAoYQ0hFQ0tQT0lOVF9LSU5EX0RSQUlOSU5HEAVCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_compaction, file_threadkeep_v1_event, file_threadkeep_v1_event_removal, file_threadkeep_v1_session, file_threadkeep_v1_state]);
 
 /**
  * The versions and counters of a session after a change, for deciding whether to compact.
@@ -86,6 +88,14 @@ export type EventBatch = Message<"threadkeep.v1.EventBatch"> & {
    * @generated from field: bool continues = 2;
    */
   continues: boolean;
+
+  /**
+   * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+   * changes of their own.
+   *
+   * @generated from field: threadkeep.v1.StateChange state = 3;
+   */
+  state?: StateChange | undefined;
 };
 
 /**
@@ -94,6 +104,63 @@ export type EventBatch = Message<"threadkeep.v1.EventBatch"> & {
  */
 export const EventBatchSchema: GenMessage<EventBatch> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_subscription, 1);
+
+/**
+ * Reports that values of state were set or removed.
+ *
+ * @generated from message threadkeep.v1.StateChange
+ */
+export type StateChange = Message<"threadkeep.v1.StateChange"> & {
+  /**
+   * Whose state was changed. Change.session names the session; for a user only app and user_id, for an app only app.
+   *
+   * @generated from field: threadkeep.v1.StateScope scope = 1;
+   */
+  scope: StateScope;
+
+  /**
+   * Version of the state after the change.
+   *
+   * @generated from field: int64 version = 2;
+   */
+  version: bigint;
+
+  /**
+   * Values that were set, as JSON text.
+   *
+   * @generated from field: map<string, string> set = 3;
+   */
+  set: { [key: string]: string };
+
+  /**
+   * Keys that were removed.
+   *
+   * @generated from field: repeated string removed = 4;
+   */
+  removed: string[];
+
+  /**
+   * True if keys and values are left out because they have more than 16 KiB together. GetState returns the present values.
+   *
+   * @generated from field: bool omitted = 5;
+   */
+  omitted: boolean;
+
+  /**
+   * True if the state was deleted, with all of its values, by DeleteUser or DeleteApp. A session's state is deleted with the
+   * session, which is reported as a SessionChange.
+   *
+   * @generated from field: bool deleted = 6;
+   */
+  deleted: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.StateChange.
+ * Use `create(StateChangeSchema)` to create a new message.
+ */
+export const StateChangeSchema: GenMessage<StateChange> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_subscription, 2);
 
 /**
  * Reports a compaction. Clients that keep a copy of the window must read it again.
@@ -128,7 +195,7 @@ export type CompactionNotice = Message<"threadkeep.v1.CompactionNotice"> & {
  * Use `create(CompactionNoticeSchema)` to create a new message.
  */
 export const CompactionNoticeSchema: GenMessage<CompactionNotice> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_subscription, 2);
+  messageDesc(file_threadkeep_v1_subscription, 3);
 
 /**
  * Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
@@ -158,7 +225,7 @@ export type SessionChange = Message<"threadkeep.v1.SessionChange"> & {
  * Use `create(SessionChangeSchema)` to create a new message.
  */
 export const SessionChangeSchema: GenMessage<SessionChange> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_subscription, 3);
+  messageDesc(file_threadkeep_v1_subscription, 4);
 
 /**
  * A frame without a change that carries a resume token.
@@ -179,7 +246,7 @@ export type Checkpoint = Message<"threadkeep.v1.Checkpoint"> & {
  * Use `create(CheckpointSchema)` to create a new message.
  */
 export const CheckpointSchema: GenMessage<Checkpoint> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_subscription, 4);
+  messageDesc(file_threadkeep_v1_subscription, 5);
 
 /**
  * One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
@@ -188,7 +255,7 @@ export const CheckpointSchema: GenMessage<Checkpoint> = /*@__PURE__*/
  */
 export type Change = Message<"threadkeep.v1.Change"> & {
   /**
-   * Session of the change. Not set for checkpoints.
+   * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
@@ -233,6 +300,14 @@ export type Change = Message<"threadkeep.v1.Change"> & {
     case: "checkpoint";
   } | {
     /**
+     * A change of state without events.
+     *
+     * @generated from field: threadkeep.v1.StateChange state = 9;
+     */
+    value: StateChange;
+    case: "state";
+  } | {
+    /**
      * A removal or replacement of events.
      *
      * @generated from field: threadkeep.v1.RemovalNotice removal = 10;
@@ -269,7 +344,7 @@ export type Change = Message<"threadkeep.v1.Change"> & {
  * Use `create(ChangeSchema)` to create a new message.
  */
 export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_subscription, 5);
+  messageDesc(file_threadkeep_v1_subscription, 6);
 
 /**
  * The kind of a change to a session as a whole.

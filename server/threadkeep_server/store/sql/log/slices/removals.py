@@ -1,7 +1,7 @@
-"""Removal of the events of deleted sessions, in slices between which others write.
+"""Removal of the events and the state of deleted sessions, in slices between which others write.
 
-A deletion removes the row of the session, so that nothing finds its events any more. The events of a long session are removed
-behind it.
+A deletion removes the row of the session, so that nothing finds its events and values any more. Those of a long session are
+removed behind it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Column, Connection, Row, Table
 
+from ...schema.state import past_values, state_values
 from ...schema.tables import events, metadata, sessions
 
 REMOVED_AT_ONCE = 1000
-"""Events that one transaction removes. A deletion of at most as many removes them itself."""
+"""Events and values of state that one transaction removes. A deletion of at most as many removes them itself."""
 
-# The row ids of deleted sessions that still have events.
+# The row ids of deleted sessions that still have events or values of state.
 removals = Table("removals", metadata, Column("session", BigInteger, primary_key=True, autoincrement=False))
 
 
@@ -31,6 +32,15 @@ def has_event(key: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
 
 
 def remove_slice(connection: Connection, removal: Row[Any]) -> bool:
-    """Removes the next events of a session. Returns whether more may be left."""
-    some = sa.select(events.c.id).where(events.c.session == removal.session).limit(REMOVED_AT_ONCE)
-    return connection.execute(events.delete().where(events.c.id.in_(some))).rowcount == REMOVED_AT_ONCE
+    """Removes the next events of a session, or the next values of its state. Returns whether more may be left."""
+    return any(
+        remove_some(connection, column, removal.session)
+        for column in (events.c.session, state_values.c.owner, past_values.c.owner)
+    )
+
+
+def remove_some(connection: Connection, column: Column[Any], key: int) -> bool:
+    """Removes the next rows of a table with `id` that have this value. Returns whether more may be left."""
+    table = column.table
+    some = sa.select(table.c.id).where(column == key).limit(REMOVED_AT_ONCE)
+    return connection.execute(table.delete().where(table.c.id.in_(some))).rowcount == REMOVED_AT_ONCE

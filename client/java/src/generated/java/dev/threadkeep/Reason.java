@@ -21,7 +21,7 @@ public enum Reason {
   SESSION_ALREADY_EXISTS,
   /** An event with this id and different content is stored. Use a new id for new content. Code ALREADY_EXISTS. {"reason":"EVENT_ID_CONFLICT","domain":"threadkeep.dev","metadata":{"event_id":"e1","seq":"7","field":"events[0].event_id"}} */
   EVENT_ID_CONFLICT,
-  /** The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED. For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry. {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}} */
+  /** The log, the session, the state or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED. For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry. {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}} */
   VERSION_MISMATCH,
   /** The session id is ambiguous. Specify app and user_id. Code FAILED_PRECONDITION. {"reason":"AMBIGUOUS_SESSION","domain":"threadkeep.dev","metadata":{"session_id":"s1"}} */
   AMBIGUOUS_SESSION,
@@ -71,6 +71,8 @@ public enum Reason {
   ENCRYPTION_KEY_DESTROYED,
   /** The tenant's texts are encrypted, and the server is configured not to search them. List the events and filter, or set encrypted_search. Code FAILED_PRECONDITION. {"reason":"SEARCH_DISABLED","domain":"threadkeep.dev","metadata":{}} */
   SEARCH_DISABLED,
+  /** A scope of state would have more bytes or keys than it may have. Remove keys, or store large values elsewhere. Code INVALID_ARGUMENT. {"reason":"STATE_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"patch","size":"4194305","limit":"4194304","unit":"bytes"}} */
+  STATE_TOO_LARGE,
   /** The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a new id. Code ALREADY_EXISTS. {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}} */
   OPERATION_CONFLICT,
   /** A read as of a moment for which the server does not know which events were active, because an older server wrote them. Read as of from_log_version or later. Code FAILED_PRECONDITION. {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}} */

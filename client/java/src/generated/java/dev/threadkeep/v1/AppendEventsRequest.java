@@ -353,6 +353,47 @@ private static final long serialVersionUID = 0L;
     return createIfMissing_ == null ? dev.threadkeep.v1.CreateIfMissing.getDefaultInstance() : createIfMissing_;
   }
 
+  public static final int STATE_DELTA_FIELD_NUMBER = 7;
+  private dev.threadkeep.v1.StateDelta stateDelta_;
+  /**
+   * <pre>
+   * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+   * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+   * @return Whether the stateDelta field is set.
+   */
+  @java.lang.Override
+  public boolean hasStateDelta() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+   * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+   * @return The stateDelta.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.StateDelta getStateDelta() {
+    return stateDelta_ == null ? dev.threadkeep.v1.StateDelta.getDefaultInstance() : stateDelta_;
+  }
+  /**
+   * <pre>
+   * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+   * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.StateDeltaOrBuilder getStateDeltaOrBuilder() {
+    return stateDelta_ == null ? dev.threadkeep.v1.StateDelta.getDefaultInstance() : stateDelta_;
+  }
+
   public static final int OPERATION_ID_FIELD_NUMBER = 8;
   @SuppressWarnings("serial")
   private volatile java.lang.Object operationId_ = "";
@@ -467,6 +508,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(6, getCreateIfMissing());
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(7, getStateDelta());
+    }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(operationId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 8, operationId_);
     }
@@ -506,6 +550,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(6, getCreateIfMissing());
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, getStateDelta());
+    }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(operationId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(8, operationId_);
     }
@@ -540,6 +588,11 @@ private static final long serialVersionUID = 0L;
     if (hasCreateIfMissing()) {
       if (!getCreateIfMissing()
           .equals(other.getCreateIfMissing())) return false;
+    }
+    if (hasStateDelta() != other.hasStateDelta()) return false;
+    if (hasStateDelta()) {
+      if (!getStateDelta()
+          .equals(other.getStateDelta())) return false;
     }
     if (!getOperationId()
         .equals(other.getOperationId())) return false;
@@ -581,6 +634,10 @@ private static final long serialVersionUID = 0L;
     if (hasCreateIfMissing()) {
       hash = (37 * hash) + CREATE_IF_MISSING_FIELD_NUMBER;
       hash = (53 * hash) + getCreateIfMissing().hashCode();
+    }
+    if (hasStateDelta()) {
+      hash = (37 * hash) + STATE_DELTA_FIELD_NUMBER;
+      hash = (53 * hash) + getStateDelta().hashCode();
     }
     hash = (37 * hash) + OPERATION_ID_FIELD_NUMBER;
     hash = (53 * hash) + getOperationId().hashCode();
@@ -736,6 +793,7 @@ private static final long serialVersionUID = 0L;
         internalGetSessionFieldBuilder();
         internalGetEventsFieldBuilder();
         internalGetCreateIfMissingFieldBuilder();
+        internalGetStateDeltaFieldBuilder();
       }
     }
     @java.lang.Override
@@ -759,6 +817,11 @@ private static final long serialVersionUID = 0L;
       if (createIfMissingBuilder_ != null) {
         createIfMissingBuilder_.dispose();
         createIfMissingBuilder_ = null;
+      }
+      stateDelta_ = null;
+      if (stateDeltaBuilder_ != null) {
+        stateDeltaBuilder_.dispose();
+        stateDeltaBuilder_ = null;
       }
       operationId_ = "";
       replaced_ = 0;
@@ -828,9 +891,15 @@ private static final long serialVersionUID = 0L;
         to_bitField0_ |= 0x00000002;
       }
       if (((from_bitField0_ & 0x00000040) != 0)) {
-        result.operationId_ = operationId_;
+        result.stateDelta_ = stateDeltaBuilder_ == null
+            ? stateDelta_
+            : stateDeltaBuilder_.build();
+        to_bitField0_ |= 0x00000004;
       }
       if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.operationId_ = operationId_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
         result.replaced_ = replaced_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -888,9 +957,12 @@ private static final long serialVersionUID = 0L;
       if (other.hasCreateIfMissing()) {
         mergeCreateIfMissing(other.getCreateIfMissing());
       }
+      if (other.hasStateDelta()) {
+        mergeStateDelta(other.getStateDelta());
+      }
       if (!other.getOperationId().isEmpty()) {
         operationId_ = other.operationId_;
-        bitField0_ |= 0x00000040;
+        bitField0_ |= 0x00000080;
         onChanged();
       }
       if (other.replaced_ != 0) {
@@ -980,14 +1052,21 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              input.readMessage(
+                  internalGetStateDeltaFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             case 66: {
               operationId_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000040;
+              bitField0_ |= 0x00000080;
               break;
             } // case 66
             case 72: {
               replaced_ = input.readEnum();
-              bitField0_ |= 0x00000080;
+              bitField0_ |= 0x00000100;
               break;
             } // case 72
             default: {
@@ -1900,6 +1979,172 @@ private static final long serialVersionUID = 0L;
       return createIfMissingBuilder_;
     }
 
+    private dev.threadkeep.v1.StateDelta stateDelta_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.StateDelta, dev.threadkeep.v1.StateDelta.Builder, dev.threadkeep.v1.StateDeltaOrBuilder> stateDeltaBuilder_;
+    /**
+     * <pre>
+     * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+     * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+     * @return Whether the stateDelta field is set.
+     */
+    public boolean hasStateDelta() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+     * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+     * @return The stateDelta.
+     */
+    public dev.threadkeep.v1.StateDelta getStateDelta() {
+      if (stateDeltaBuilder_ == null) {
+        return stateDelta_ == null ? dev.threadkeep.v1.StateDelta.getDefaultInstance() : stateDelta_;
+      } else {
+        return stateDeltaBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+     * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+     */
+    public Builder setStateDelta(dev.threadkeep.v1.StateDelta value) {
+      if (stateDeltaBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        stateDelta_ = value;
+      } else {
+        stateDeltaBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+     * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+     */
+    public Builder setStateDelta(
+        dev.threadkeep.v1.StateDelta.Builder builderForValue) {
+      if (stateDeltaBuilder_ == null) {
+        stateDelta_ = builderForValue.build();
+      } else {
+        stateDeltaBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+     * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+     */
+    public Builder mergeStateDelta(dev.threadkeep.v1.StateDelta value) {
+      if (stateDeltaBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0) &&
+          stateDelta_ != null &&
+          stateDelta_ != dev.threadkeep.v1.StateDelta.getDefaultInstance()) {
+          getStateDeltaBuilder().mergeFrom(value);
+        } else {
+          stateDelta_ = value;
+        }
+      } else {
+        stateDeltaBuilder_.mergeFrom(value);
+      }
+      if (stateDelta_ != null) {
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+     * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+     */
+    public Builder clearStateDelta() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      stateDelta_ = null;
+      if (stateDeltaBuilder_ != null) {
+        stateDeltaBuilder_.dispose();
+        stateDeltaBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+     * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+     */
+    public dev.threadkeep.v1.StateDelta.Builder getStateDeltaBuilder() {
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return internalGetStateDeltaFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+     * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+     */
+    public dev.threadkeep.v1.StateDeltaOrBuilder getStateDeltaOrBuilder() {
+      if (stateDeltaBuilder_ != null) {
+        return stateDeltaBuilder_.getMessageOrBuilder();
+      } else {
+        return stateDelta_ == null ?
+            dev.threadkeep.v1.StateDelta.getDefaultInstance() : stateDelta_;
+      }
+    }
+    /**
+     * <pre>
+     * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+     * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.StateDelta, dev.threadkeep.v1.StateDelta.Builder, dev.threadkeep.v1.StateDeltaOrBuilder> 
+        internalGetStateDeltaFieldBuilder() {
+      if (stateDeltaBuilder_ == null) {
+        stateDeltaBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.StateDelta, dev.threadkeep.v1.StateDelta.Builder, dev.threadkeep.v1.StateDeltaOrBuilder>(
+                getStateDelta(),
+                getParentForChildren(),
+                isClean());
+        stateDelta_ = null;
+      }
+      return stateDeltaBuilder_;
+    }
+
     private java.lang.Object operationId_ = "";
     /**
      * <pre>
@@ -1967,7 +2212,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       operationId_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -1985,7 +2230,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearOperationId() {
       operationId_ = getDefaultInstance().getOperationId();
-      bitField0_ = (bitField0_ & ~0x00000040);
+      bitField0_ = (bitField0_ & ~0x00000080);
       onChanged();
       return this;
     }
@@ -2007,7 +2252,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       operationId_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -2035,7 +2280,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder setReplacedValue(int value) {
       replaced_ = value;
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }
@@ -2063,7 +2308,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder setReplaced(dev.threadkeep.v1.RemovalMode value) {
       if (value == null) { throw new NullPointerException(); }
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       replaced_ = value.getNumber();
       onChanged();
       return this;
@@ -2077,7 +2322,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearReplaced() {
-      bitField0_ = (bitField0_ & ~0x00000080);
+      bitField0_ = (bitField0_ & ~0x00000100);
       replaced_ = 0;
       onChanged();
       return this;

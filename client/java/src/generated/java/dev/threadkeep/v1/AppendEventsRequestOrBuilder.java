@@ -180,6 +180,36 @@ public interface AppendEventsRequestOrBuilder extends
 
   /**
    * <pre>
+   * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+   * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+   * @return Whether the stateDelta field is set.
+   */
+  boolean hasStateDelta();
+  /**
+   * <pre>
+   * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+   * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+   * @return The stateDelta.
+   */
+  dev.threadkeep.v1.StateDelta getStateDelta();
+  /**
+   * <pre>
+   * Changes to state, committed with the events. A batch whose events are all replays changes no state; an append without
+   * events or with IF_EXISTS_REPLACE is rejected: use PatchState.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateDelta state_delta = 7 [json_name = "stateDelta"];</code>
+   */
+  dev.threadkeep.v1.StateDeltaOrBuilder getStateDeltaOrBuilder();
+
+  /**
+   * <pre>
    * Id of the append, chosen by the caller and unique within the session, at most 255 bytes. It is stored with the events.
    * A repeated request with the same id and content returns the outcome of the first and stores nothing, also if the
    * session has changed since. The ids of events are not compared: clients generate them. With other content it is

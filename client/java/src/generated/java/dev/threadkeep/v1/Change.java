@@ -59,6 +59,7 @@ private static final long serialVersionUID = 0L;
     COMPACTION(3),
     SESSION_CHANGE(4),
     CHECKPOINT(5),
+    STATE(9),
     REMOVAL(10),
     KIND_NOT_SET(0);
     private final int value;
@@ -81,6 +82,7 @@ private static final long serialVersionUID = 0L;
         case 3: return COMPACTION;
         case 4: return SESSION_CHANGE;
         case 5: return CHECKPOINT;
+        case 9: return STATE;
         case 10: return REMOVAL;
         case 0: return KIND_NOT_SET;
         default: return null;
@@ -101,7 +103,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * Session of the change. Not set for checkpoints.
+   * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -113,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session of the change. Not set for checkpoints.
+   * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -125,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session of the change. Not set for checkpoints.
+   * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -305,6 +307,49 @@ private static final long serialVersionUID = 0L;
        return (dev.threadkeep.v1.Checkpoint) kind_;
     }
     return dev.threadkeep.v1.Checkpoint.getDefaultInstance();
+  }
+
+  public static final int STATE_FIELD_NUMBER = 9;
+  /**
+   * <pre>
+   * A change of state without events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+   * @return Whether the state field is set.
+   */
+  @java.lang.Override
+  public boolean hasState() {
+    return kindCase_ == 9;
+  }
+  /**
+   * <pre>
+   * A change of state without events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+   * @return The state.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.StateChange getState() {
+    if (kindCase_ == 9) {
+       return (dev.threadkeep.v1.StateChange) kind_;
+    }
+    return dev.threadkeep.v1.StateChange.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * A change of state without events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.StateChangeOrBuilder getStateOrBuilder() {
+    if (kindCase_ == 9) {
+       return (dev.threadkeep.v1.StateChange) kind_;
+    }
+    return dev.threadkeep.v1.StateChange.getDefaultInstance();
   }
 
   public static final int REMOVAL_FIELD_NUMBER = 10;
@@ -513,6 +558,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(8, getChangeTime());
     }
+    if (kindCase_ == 9) {
+      output.writeMessage(9, (dev.threadkeep.v1.StateChange) kind_);
+    }
     if (kindCase_ == 10) {
       output.writeMessage(10, (dev.threadkeep.v1.RemovalNotice) kind_);
     }
@@ -555,6 +603,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, getChangeTime());
+    }
+    if (kindCase_ == 9) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, (dev.threadkeep.v1.StateChange) kind_);
     }
     if (kindCase_ == 10) {
       size += com.google.protobuf.CodedOutputStream
@@ -610,6 +662,10 @@ private static final long serialVersionUID = 0L;
         if (!getCheckpoint()
             .equals(other.getCheckpoint())) return false;
         break;
+      case 9:
+        if (!getState()
+            .equals(other.getState())) return false;
+        break;
       case 10:
         if (!getRemoval()
             .equals(other.getRemoval())) return false;
@@ -658,6 +714,10 @@ private static final long serialVersionUID = 0L;
       case 5:
         hash = (37 * hash) + CHECKPOINT_FIELD_NUMBER;
         hash = (53 * hash) + getCheckpoint().hashCode();
+        break;
+      case 9:
+        hash = (37 * hash) + STATE_FIELD_NUMBER;
+        hash = (53 * hash) + getState().hashCode();
         break;
       case 10:
         hash = (37 * hash) + REMOVAL_FIELD_NUMBER;
@@ -826,6 +886,9 @@ private static final long serialVersionUID = 0L;
       if (checkpointBuilder_ != null) {
         checkpointBuilder_.clear();
       }
+      if (stateBuilder_ != null) {
+        stateBuilder_.clear();
+      }
       if (removalBuilder_ != null) {
         removalBuilder_.clear();
       }
@@ -883,16 +946,16 @@ private static final long serialVersionUID = 0L;
             : sessionBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000040) != 0)) {
+      if (((from_bitField0_ & 0x00000080) != 0)) {
         result.resumeToken_ = resumeToken_;
       }
-      if (((from_bitField0_ & 0x00000080) != 0)) {
+      if (((from_bitField0_ & 0x00000100) != 0)) {
         result.versions_ = versionsBuilder_ == null
             ? versions_
             : versionsBuilder_.build();
         to_bitField0_ |= 0x00000002;
       }
-      if (((from_bitField0_ & 0x00000100) != 0)) {
+      if (((from_bitField0_ & 0x00000200) != 0)) {
         result.changeTime_ = changeTimeBuilder_ == null
             ? changeTime_
             : changeTimeBuilder_.build();
@@ -920,6 +983,10 @@ private static final long serialVersionUID = 0L;
           checkpointBuilder_ != null) {
         result.kind_ = checkpointBuilder_.build();
       }
+      if (kindCase_ == 9 &&
+          stateBuilder_ != null) {
+        result.kind_ = stateBuilder_.build();
+      }
       if (kindCase_ == 10 &&
           removalBuilder_ != null) {
         result.kind_ = removalBuilder_.build();
@@ -943,7 +1010,7 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getResumeToken().isEmpty()) {
         resumeToken_ = other.resumeToken_;
-        bitField0_ |= 0x00000040;
+        bitField0_ |= 0x00000080;
         onChanged();
       }
       if (other.hasVersions()) {
@@ -967,6 +1034,10 @@ private static final long serialVersionUID = 0L;
         }
         case CHECKPOINT: {
           mergeCheckpoint(other.getCheckpoint());
+          break;
+        }
+        case STATE: {
+          mergeState(other.getState());
           break;
         }
         case REMOVAL: {
@@ -1040,23 +1111,30 @@ private static final long serialVersionUID = 0L;
             } // case 42
             case 50: {
               resumeToken_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000040;
+              bitField0_ |= 0x00000080;
               break;
             } // case 50
             case 58: {
               input.readMessage(
                   internalGetVersionsFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000080;
+              bitField0_ |= 0x00000100;
               break;
             } // case 58
             case 66: {
               input.readMessage(
                   internalGetChangeTimeFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000100;
+              bitField0_ |= 0x00000200;
               break;
             } // case 66
+            case 74: {
+              input.readMessage(
+                  internalGetStateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 9;
+              break;
+            } // case 74
             case 82: {
               input.readMessage(
                   internalGetRemovalFieldBuilder().getBuilder(),
@@ -1101,7 +1179,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * Session of the change. Not set for checkpoints.
+     * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1112,7 +1190,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session of the change. Not set for checkpoints.
+     * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1127,7 +1205,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session of the change. Not set for checkpoints.
+     * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1147,7 +1225,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session of the change. Not set for checkpoints.
+     * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1165,7 +1243,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session of the change. Not set for checkpoints.
+     * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1190,7 +1268,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session of the change. Not set for checkpoints.
+     * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1207,7 +1285,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session of the change. Not set for checkpoints.
+     * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1219,7 +1297,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session of the change. Not set for checkpoints.
+     * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1234,7 +1312,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session of the change. Not set for checkpoints.
+     * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -1966,6 +2044,184 @@ private static final long serialVersionUID = 0L;
     }
 
     private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.StateChange, dev.threadkeep.v1.StateChange.Builder, dev.threadkeep.v1.StateChangeOrBuilder> stateBuilder_;
+    /**
+     * <pre>
+     * A change of state without events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+     * @return Whether the state field is set.
+     */
+    @java.lang.Override
+    public boolean hasState() {
+      return kindCase_ == 9;
+    }
+    /**
+     * <pre>
+     * A change of state without events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+     * @return The state.
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.StateChange getState() {
+      if (stateBuilder_ == null) {
+        if (kindCase_ == 9) {
+          return (dev.threadkeep.v1.StateChange) kind_;
+        }
+        return dev.threadkeep.v1.StateChange.getDefaultInstance();
+      } else {
+        if (kindCase_ == 9) {
+          return stateBuilder_.getMessage();
+        }
+        return dev.threadkeep.v1.StateChange.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A change of state without events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+     */
+    public Builder setState(dev.threadkeep.v1.StateChange value) {
+      if (stateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        stateBuilder_.setMessage(value);
+      }
+      kindCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * A change of state without events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+     */
+    public Builder setState(
+        dev.threadkeep.v1.StateChange.Builder builderForValue) {
+      if (stateBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        stateBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * A change of state without events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+     */
+    public Builder mergeState(dev.threadkeep.v1.StateChange value) {
+      if (stateBuilder_ == null) {
+        if (kindCase_ == 9 &&
+            kind_ != dev.threadkeep.v1.StateChange.getDefaultInstance()) {
+          kind_ = dev.threadkeep.v1.StateChange.newBuilder((dev.threadkeep.v1.StateChange) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 9) {
+          stateBuilder_.mergeFrom(value);
+        } else {
+          stateBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * A change of state without events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+     */
+    public Builder clearState() {
+      if (stateBuilder_ == null) {
+        if (kindCase_ == 9) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 9) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        stateBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A change of state without events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+     */
+    public dev.threadkeep.v1.StateChange.Builder getStateBuilder() {
+      return internalGetStateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * A change of state without events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.StateChangeOrBuilder getStateOrBuilder() {
+      if ((kindCase_ == 9) && (stateBuilder_ != null)) {
+        return stateBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 9) {
+          return (dev.threadkeep.v1.StateChange) kind_;
+        }
+        return dev.threadkeep.v1.StateChange.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A change of state without events.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.StateChange, dev.threadkeep.v1.StateChange.Builder, dev.threadkeep.v1.StateChangeOrBuilder> 
+        internalGetStateFieldBuilder() {
+      if (stateBuilder_ == null) {
+        if (!(kindCase_ == 9)) {
+          kind_ = dev.threadkeep.v1.StateChange.getDefaultInstance();
+        }
+        stateBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.StateChange, dev.threadkeep.v1.StateChange.Builder, dev.threadkeep.v1.StateChangeOrBuilder>(
+                (dev.threadkeep.v1.StateChange) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 9;
+      onChanged();
+      return stateBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
         dev.threadkeep.v1.RemovalNotice, dev.threadkeep.v1.RemovalNotice.Builder, dev.threadkeep.v1.RemovalNoticeOrBuilder> removalBuilder_;
     /**
      * <pre>
@@ -2201,7 +2457,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       resumeToken_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -2216,7 +2472,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearResumeToken() {
       resumeToken_ = getDefaultInstance().getResumeToken();
-      bitField0_ = (bitField0_ & ~0x00000040);
+      bitField0_ = (bitField0_ & ~0x00000080);
       onChanged();
       return this;
     }
@@ -2235,7 +2491,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       resumeToken_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -2252,7 +2508,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the versions field is set.
      */
     public boolean hasVersions() {
-      return ((bitField0_ & 0x00000080) != 0);
+      return ((bitField0_ & 0x00000100) != 0);
     }
     /**
      * <pre>
@@ -2285,7 +2541,7 @@ private static final long serialVersionUID = 0L;
       } else {
         versionsBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }
@@ -2303,7 +2559,7 @@ private static final long serialVersionUID = 0L;
       } else {
         versionsBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }
@@ -2316,7 +2572,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeVersions(dev.threadkeep.v1.SessionVersions value) {
       if (versionsBuilder_ == null) {
-        if (((bitField0_ & 0x00000080) != 0) &&
+        if (((bitField0_ & 0x00000100) != 0) &&
           versions_ != null &&
           versions_ != dev.threadkeep.v1.SessionVersions.getDefaultInstance()) {
           getVersionsBuilder().mergeFrom(value);
@@ -2327,7 +2583,7 @@ private static final long serialVersionUID = 0L;
         versionsBuilder_.mergeFrom(value);
       }
       if (versions_ != null) {
-        bitField0_ |= 0x00000080;
+        bitField0_ |= 0x00000100;
         onChanged();
       }
       return this;
@@ -2340,7 +2596,7 @@ private static final long serialVersionUID = 0L;
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
      */
     public Builder clearVersions() {
-      bitField0_ = (bitField0_ & ~0x00000080);
+      bitField0_ = (bitField0_ & ~0x00000100);
       versions_ = null;
       if (versionsBuilder_ != null) {
         versionsBuilder_.dispose();
@@ -2357,7 +2613,7 @@ private static final long serialVersionUID = 0L;
      * <code>.threadkeep.v1.SessionVersions versions = 7 [json_name = "versions"];</code>
      */
     public dev.threadkeep.v1.SessionVersions.Builder getVersionsBuilder() {
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return internalGetVersionsFieldBuilder().getBuilder();
     }
@@ -2409,7 +2665,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the changeTime field is set.
      */
     public boolean hasChangeTime() {
-      return ((bitField0_ & 0x00000100) != 0);
+      return ((bitField0_ & 0x00000200) != 0);
     }
     /**
      * <pre>
@@ -2442,7 +2698,7 @@ private static final long serialVersionUID = 0L;
       } else {
         changeTimeBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000200;
       onChanged();
       return this;
     }
@@ -2460,7 +2716,7 @@ private static final long serialVersionUID = 0L;
       } else {
         changeTimeBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000200;
       onChanged();
       return this;
     }
@@ -2473,7 +2729,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeChangeTime(com.google.protobuf.Timestamp value) {
       if (changeTimeBuilder_ == null) {
-        if (((bitField0_ & 0x00000100) != 0) &&
+        if (((bitField0_ & 0x00000200) != 0) &&
           changeTime_ != null &&
           changeTime_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
           getChangeTimeBuilder().mergeFrom(value);
@@ -2484,7 +2740,7 @@ private static final long serialVersionUID = 0L;
         changeTimeBuilder_.mergeFrom(value);
       }
       if (changeTime_ != null) {
-        bitField0_ |= 0x00000100;
+        bitField0_ |= 0x00000200;
         onChanged();
       }
       return this;
@@ -2497,7 +2753,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
      */
     public Builder clearChangeTime() {
-      bitField0_ = (bitField0_ & ~0x00000100);
+      bitField0_ = (bitField0_ & ~0x00000200);
       changeTime_ = null;
       if (changeTimeBuilder_ != null) {
         changeTimeBuilder_.dispose();
@@ -2514,7 +2770,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Timestamp change_time = 8 [json_name = "changeTime"];</code>
      */
     public com.google.protobuf.Timestamp.Builder getChangeTimeBuilder() {
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000200;
       onChanged();
       return internalGetChangeTimeFieldBuilder().getBuilder();
     }

@@ -12,7 +12,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * Session of the change. Not set for checkpoints.
+   * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface ChangeOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * Session of the change. Not set for checkpoints.
+   * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface ChangeOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * Session of the change. Not set for checkpoints.
+   * Session of the change; for the state of a user or an app, without a session_id. Not set for checkpoints.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -144,6 +144,33 @@ public interface ChangeOrBuilder extends
    * <code>.threadkeep.v1.Checkpoint checkpoint = 5 [json_name = "checkpoint"];</code>
    */
   dev.threadkeep.v1.CheckpointOrBuilder getCheckpointOrBuilder();
+
+  /**
+   * <pre>
+   * A change of state without events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+   * @return Whether the state field is set.
+   */
+  boolean hasState();
+  /**
+   * <pre>
+   * A change of state without events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+   * @return The state.
+   */
+  dev.threadkeep.v1.StateChange getState();
+  /**
+   * <pre>
+   * A change of state without events.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 9 [json_name = "state"];</code>
+   */
+  dev.threadkeep.v1.StateChangeOrBuilder getStateOrBuilder();
 
   /**
    * <pre>

@@ -47,6 +47,8 @@ private static final long serialVersionUID = 0L;
     switch (number) {
       case 3:
         return internalGetLabels();
+      case 4:
+        return internalGetState();
       default:
         throw new RuntimeException(
             "Invalid map field number: " + number);
@@ -241,6 +243,101 @@ java.lang.String defaultValue) {
     return map.get(key);
   }
 
+  public static final int STATE_FIELD_NUMBER = 4;
+  private static final class StateDefaultEntryHolder {
+    static final com.google.protobuf.MapEntry<
+        java.lang.String, java.lang.String> defaultEntry =
+            com.google.protobuf.MapEntry
+            .<java.lang.String, java.lang.String>newDefaultInstance(
+                dev.threadkeep.v1.EventServiceOuterClass.internal_static_threadkeep_v1_CreateIfMissing_StateEntry_descriptor, 
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "",
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "");
+  }
+  @SuppressWarnings("serial")
+  private com.google.protobuf.MapField<
+      java.lang.String, java.lang.String> state_;
+  private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+  internalGetState() {
+    if (state_ == null) {
+      return com.google.protobuf.MapField.emptyMapField(
+          StateDefaultEntryHolder.defaultEntry);
+    }
+    return state_;
+  }
+  public int getStateCount() {
+    return internalGetState().getMap().size();
+  }
+  /**
+   * <pre>
+   * Values of the session's state, see CreateSessionRequest.state.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public boolean containsState(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    return internalGetState().getMap().containsKey(key);
+  }
+  /**
+   * Use {@link #getStateMap()} instead.
+   */
+  @java.lang.Override
+  @java.lang.Deprecated
+  public java.util.Map<java.lang.String, java.lang.String> getState() {
+    return getStateMap();
+  }
+  /**
+   * <pre>
+   * Values of the session's state, see CreateSessionRequest.state.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public java.util.Map<java.lang.String, java.lang.String> getStateMap() {
+    return internalGetState().getMap();
+  }
+  /**
+   * <pre>
+   * Values of the session's state, see CreateSessionRequest.state.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public /* nullable */
+java.lang.String getStateOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetState().getMap();
+    return map.containsKey(key) ? map.get(key) : defaultValue;
+  }
+  /**
+   * <pre>
+   * Values of the session's state, see CreateSessionRequest.state.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public java.lang.String getStateOrThrow(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetState().getMap();
+    if (!map.containsKey(key)) {
+      throw new java.lang.IllegalArgumentException();
+    }
+    return map.get(key);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -267,6 +364,12 @@ java.lang.String defaultValue) {
         internalGetLabels(),
         LabelsDefaultEntryHolder.defaultEntry,
         3);
+    com.google.protobuf.GeneratedMessage
+      .serializeStringMapTo(
+        output,
+        internalGetState(),
+        StateDefaultEntryHolder.defaultEntry,
+        4);
     getUnknownFields().writeTo(output);
   }
 
@@ -293,6 +396,16 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
           .computeMessageSize(3, labels__);
     }
+    for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
+         : internalGetState().getMap().entrySet()) {
+      com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+      state__ = StateDefaultEntryHolder.defaultEntry.newBuilderForType()
+          .setKey(entry.getKey())
+          .setValue(entry.getValue())
+          .build();
+      size += com.google.protobuf.CodedOutputStream
+          .computeMessageSize(4, state__);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -317,6 +430,8 @@ java.lang.String defaultValue) {
         .equals(other.getMetadataJson())) return false;
     if (!internalGetLabels().equals(
         other.internalGetLabels())) return false;
+    if (!internalGetState().equals(
+        other.internalGetState())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -337,6 +452,10 @@ java.lang.String defaultValue) {
     if (!internalGetLabels().getMap().isEmpty()) {
       hash = (37 * hash) + LABELS_FIELD_NUMBER;
       hash = (53 * hash) + internalGetLabels().hashCode();
+    }
+    if (!internalGetState().getMap().isEmpty()) {
+      hash = (37 * hash) + STATE_FIELD_NUMBER;
+      hash = (53 * hash) + internalGetState().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -457,6 +576,8 @@ java.lang.String defaultValue) {
       switch (number) {
         case 3:
           return internalGetLabels();
+        case 4:
+          return internalGetState();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -468,6 +589,8 @@ java.lang.String defaultValue) {
       switch (number) {
         case 3:
           return internalGetMutableLabels();
+        case 4:
+          return internalGetMutableState();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -508,6 +631,7 @@ java.lang.String defaultValue) {
       }
       metadataJson_ = "";
       internalGetMutableLabels().clear();
+      internalGetMutableState().clear();
       return this;
     }
 
@@ -555,6 +679,10 @@ java.lang.String defaultValue) {
         result.labels_ = internalGetLabels();
         result.labels_.makeImmutable();
       }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.state_ = internalGetState();
+        result.state_.makeImmutable();
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -581,6 +709,9 @@ java.lang.String defaultValue) {
       internalGetMutableLabels().mergeFrom(
           other.internalGetLabels());
       bitField0_ |= 0x00000004;
+      internalGetMutableState().mergeFrom(
+          other.internalGetState());
+      bitField0_ |= 0x00000008;
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -628,6 +759,15 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 34: {
+              com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+              state__ = input.readMessage(
+                  StateDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
+              internalGetMutableState().getMutableMap().put(
+                  state__.getKey(), state__.getValue());
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1046,6 +1186,161 @@ java.lang.String defaultValue) {
       internalGetMutableLabels().getMutableMap()
           .putAll(values);
       bitField0_ |= 0x00000004;
+      return this;
+    }
+
+    private com.google.protobuf.MapField<
+        java.lang.String, java.lang.String> state_;
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetState() {
+      if (state_ == null) {
+        return com.google.protobuf.MapField.emptyMapField(
+            StateDefaultEntryHolder.defaultEntry);
+      }
+      return state_;
+    }
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetMutableState() {
+      if (state_ == null) {
+        state_ = com.google.protobuf.MapField.newMapField(
+            StateDefaultEntryHolder.defaultEntry);
+      }
+      if (!state_.isMutable()) {
+        state_ = state_.copy();
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return state_;
+    }
+    public int getStateCount() {
+      return internalGetState().getMap().size();
+    }
+    /**
+     * <pre>
+     * Values of the session's state, see CreateSessionRequest.state.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public boolean containsState(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      return internalGetState().getMap().containsKey(key);
+    }
+    /**
+     * Use {@link #getStateMap()} instead.
+     */
+    @java.lang.Override
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String> getState() {
+      return getStateMap();
+    }
+    /**
+     * <pre>
+     * Values of the session's state, see CreateSessionRequest.state.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public java.util.Map<java.lang.String, java.lang.String> getStateMap() {
+      return internalGetState().getMap();
+    }
+    /**
+     * <pre>
+     * Values of the session's state, see CreateSessionRequest.state.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public /* nullable */
+java.lang.String getStateOrDefault(
+        java.lang.String key,
+        /* nullable */
+java.lang.String defaultValue) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetState().getMap();
+      return map.containsKey(key) ? map.get(key) : defaultValue;
+    }
+    /**
+     * <pre>
+     * Values of the session's state, see CreateSessionRequest.state.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public java.lang.String getStateOrThrow(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetState().getMap();
+      if (!map.containsKey(key)) {
+        throw new java.lang.IllegalArgumentException();
+      }
+      return map.get(key);
+    }
+    public Builder clearState() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      internalGetMutableState().getMutableMap()
+          .clear();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of the session's state, see CreateSessionRequest.state.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+     */
+    public Builder removeState(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      internalGetMutableState().getMutableMap()
+          .remove(key);
+      return this;
+    }
+    /**
+     * Use alternate mutation accessors instead.
+     */
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String>
+        getMutableState() {
+      bitField0_ |= 0x00000008;
+      return internalGetMutableState().getMutableMap();
+    }
+    /**
+     * <pre>
+     * Values of the session's state, see CreateSessionRequest.state.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+     */
+    public Builder putState(
+        java.lang.String key,
+        java.lang.String value) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      if (value == null) { throw new NullPointerException("map value"); }
+      internalGetMutableState().getMutableMap()
+          .put(key, value);
+      bitField0_ |= 0x00000008;
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of the session's state, see CreateSessionRequest.state.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+     */
+    public Builder putAllState(
+        java.util.Map<java.lang.String, java.lang.String> values) {
+      internalGetMutableState().getMutableMap()
+          .putAll(values);
+      bitField0_ |= 0x00000008;
       return this;
     }
 

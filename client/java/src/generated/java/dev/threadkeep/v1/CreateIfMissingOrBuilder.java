@@ -110,4 +110,58 @@ java.lang.String defaultValue);
    */
   java.lang.String getLabelsOrThrow(
       java.lang.String key);
+
+  /**
+   * <pre>
+   * Values of the session's state, see CreateSessionRequest.state.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+   */
+  int getStateCount();
+  /**
+   * <pre>
+   * Values of the session's state, see CreateSessionRequest.state.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+   */
+  boolean containsState(
+      java.lang.String key);
+  /**
+   * Use {@link #getStateMap()} instead.
+   */
+  @java.lang.Deprecated
+  java.util.Map<java.lang.String, java.lang.String>
+  getState();
+  /**
+   * <pre>
+   * Values of the session's state, see CreateSessionRequest.state.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+   */
+  java.util.Map<java.lang.String, java.lang.String>
+  getStateMap();
+  /**
+   * <pre>
+   * Values of the session's state, see CreateSessionRequest.state.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+   */
+  /* nullable */
+java.lang.String getStateOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue);
+  /**
+   * <pre>
+   * Values of the session's state, see CreateSessionRequest.state.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 4 [json_name = "state"];</code>
+   */
+  java.lang.String getStateOrThrow(
+      java.lang.String key);
 }

@@ -47,6 +47,8 @@ private static final long serialVersionUID = 0L;
     switch (number) {
       case 4:
         return internalGetLabels();
+      case 8:
+        return internalGetState();
       default:
         throw new RuntimeException(
             "Invalid map field number: " + number);
@@ -369,6 +371,105 @@ java.lang.String defaultValue) {
     return uniqueInApp_;
   }
 
+  public static final int STATE_FIELD_NUMBER = 8;
+  private static final class StateDefaultEntryHolder {
+    static final com.google.protobuf.MapEntry<
+        java.lang.String, java.lang.String> defaultEntry =
+            com.google.protobuf.MapEntry
+            .<java.lang.String, java.lang.String>newDefaultInstance(
+                dev.threadkeep.v1.SessionServiceOuterClass.internal_static_threadkeep_v1_CreateSessionRequest_StateEntry_descriptor, 
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "",
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "");
+  }
+  @SuppressWarnings("serial")
+  private com.google.protobuf.MapField<
+      java.lang.String, java.lang.String> state_;
+  private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+  internalGetState() {
+    if (state_ == null) {
+      return com.google.protobuf.MapField.emptyMapField(
+          StateDefaultEntryHolder.defaultEntry);
+    }
+    return state_;
+  }
+  public int getStateCount() {
+    return internalGetState().getMap().size();
+  }
+  /**
+   * <pre>
+   * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+   * state; an existing session stays as it is.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public boolean containsState(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    return internalGetState().getMap().containsKey(key);
+  }
+  /**
+   * Use {@link #getStateMap()} instead.
+   */
+  @java.lang.Override
+  @java.lang.Deprecated
+  public java.util.Map<java.lang.String, java.lang.String> getState() {
+    return getStateMap();
+  }
+  /**
+   * <pre>
+   * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+   * state; an existing session stays as it is.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public java.util.Map<java.lang.String, java.lang.String> getStateMap() {
+    return internalGetState().getMap();
+  }
+  /**
+   * <pre>
+   * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+   * state; an existing session stays as it is.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public /* nullable */
+java.lang.String getStateOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetState().getMap();
+    return map.containsKey(key) ? map.get(key) : defaultValue;
+  }
+  /**
+   * <pre>
+   * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+   * state; an existing session stays as it is.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public java.lang.String getStateOrThrow(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetState().getMap();
+    if (!map.containsKey(key)) {
+      throw new java.lang.IllegalArgumentException();
+    }
+    return map.get(key);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -407,6 +508,12 @@ java.lang.String defaultValue) {
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(7, getCreateTime());
     }
+    com.google.protobuf.GeneratedMessage
+      .serializeStringMapTo(
+        output,
+        internalGetState(),
+        StateDefaultEntryHolder.defaultEntry,
+        8);
     if (uniqueInApp_ != false) {
       output.writeBool(10, uniqueInApp_);
     }
@@ -452,6 +559,16 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getCreateTime());
     }
+    for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
+         : internalGetState().getMap().entrySet()) {
+      com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+      state__ = StateDefaultEntryHolder.defaultEntry.newBuilderForType()
+          .setKey(entry.getKey())
+          .setValue(entry.getValue())
+          .build();
+      size += com.google.protobuf.CodedOutputStream
+          .computeMessageSize(8, state__);
+    }
     if (uniqueInApp_ != false) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(10, uniqueInApp_);
@@ -496,6 +613,8 @@ java.lang.String defaultValue) {
     }
     if (getUniqueInApp()
         != other.getUniqueInApp()) return false;
+    if (!internalGetState().equals(
+        other.internalGetState())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -534,6 +653,10 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + UNIQUE_IN_APP_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getUniqueInApp());
+    if (!internalGetState().getMap().isEmpty()) {
+      hash = (37 * hash) + STATE_FIELD_NUMBER;
+      hash = (53 * hash) + internalGetState().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -653,6 +776,8 @@ java.lang.String defaultValue) {
       switch (number) {
         case 4:
           return internalGetLabels();
+        case 8:
+          return internalGetState();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -664,6 +789,8 @@ java.lang.String defaultValue) {
       switch (number) {
         case 4:
           return internalGetMutableLabels();
+        case 8:
+          return internalGetMutableState();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -719,6 +846,7 @@ java.lang.String defaultValue) {
         createTimeBuilder_ = null;
       }
       uniqueInApp_ = false;
+      internalGetMutableState().clear();
       return this;
     }
 
@@ -787,6 +915,10 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.uniqueInApp_ = uniqueInApp_;
       }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.state_ = internalGetState();
+        result.state_.makeImmutable();
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -828,6 +960,9 @@ java.lang.String defaultValue) {
       if (other.getUniqueInApp() != false) {
         setUniqueInApp(other.getUniqueInApp());
       }
+      internalGetMutableState().mergeFrom(
+          other.internalGetState());
+      bitField0_ |= 0x00000100;
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -899,6 +1034,15 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+              state__ = input.readMessage(
+                  StateDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
+              internalGetMutableState().getMutableMap().put(
+                  state__.getKey(), state__.getValue());
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 66
             case 80: {
               uniqueInApp_ = input.readBool();
               bitField0_ |= 0x00000080;
@@ -1789,6 +1933,168 @@ java.lang.String defaultValue) {
       bitField0_ = (bitField0_ & ~0x00000080);
       uniqueInApp_ = false;
       onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.MapField<
+        java.lang.String, java.lang.String> state_;
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetState() {
+      if (state_ == null) {
+        return com.google.protobuf.MapField.emptyMapField(
+            StateDefaultEntryHolder.defaultEntry);
+      }
+      return state_;
+    }
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetMutableState() {
+      if (state_ == null) {
+        state_ = com.google.protobuf.MapField.newMapField(
+            StateDefaultEntryHolder.defaultEntry);
+      }
+      if (!state_.isMutable()) {
+        state_ = state_.copy();
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return state_;
+    }
+    public int getStateCount() {
+      return internalGetState().getMap().size();
+    }
+    /**
+     * <pre>
+     * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+     * state; an existing session stays as it is.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public boolean containsState(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      return internalGetState().getMap().containsKey(key);
+    }
+    /**
+     * Use {@link #getStateMap()} instead.
+     */
+    @java.lang.Override
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String> getState() {
+      return getStateMap();
+    }
+    /**
+     * <pre>
+     * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+     * state; an existing session stays as it is.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public java.util.Map<java.lang.String, java.lang.String> getStateMap() {
+      return internalGetState().getMap();
+    }
+    /**
+     * <pre>
+     * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+     * state; an existing session stays as it is.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public /* nullable */
+java.lang.String getStateOrDefault(
+        java.lang.String key,
+        /* nullable */
+java.lang.String defaultValue) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetState().getMap();
+      return map.containsKey(key) ? map.get(key) : defaultValue;
+    }
+    /**
+     * <pre>
+     * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+     * state; an existing session stays as it is.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public java.lang.String getStateOrThrow(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetState().getMap();
+      if (!map.containsKey(key)) {
+        throw new java.lang.IllegalArgumentException();
+      }
+      return map.get(key);
+    }
+    public Builder clearState() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      internalGetMutableState().getMutableMap()
+          .clear();
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+     * state; an existing session stays as it is.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+     */
+    public Builder removeState(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      internalGetMutableState().getMutableMap()
+          .remove(key);
+      return this;
+    }
+    /**
+     * Use alternate mutation accessors instead.
+     */
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String>
+        getMutableState() {
+      bitField0_ |= 0x00000100;
+      return internalGetMutableState().getMutableMap();
+    }
+    /**
+     * <pre>
+     * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+     * state; an existing session stays as it is.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+     */
+    public Builder putState(
+        java.lang.String key,
+        java.lang.String value) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      if (value == null) { throw new NullPointerException("map value"); }
+      internalGetMutableState().getMutableMap()
+          .put(key, value);
+      bitField0_ |= 0x00000100;
+      return this;
+    }
+    /**
+     * <pre>
+     * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+     * state; an existing session stays as it is.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+     */
+    public Builder putAllState(
+        java.util.Map<java.lang.String, java.lang.String> values) {
+      internalGetMutableState().getMutableMap()
+          .putAll(values);
+      bitField0_ |= 0x00000100;
       return this;
     }
 

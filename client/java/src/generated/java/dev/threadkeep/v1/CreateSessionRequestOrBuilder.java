@@ -201,4 +201,63 @@ java.lang.String defaultValue);
    * @return The uniqueInApp.
    */
   boolean getUniqueInApp();
+
+  /**
+   * <pre>
+   * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+   * state; an existing session stays as it is.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+   */
+  int getStateCount();
+  /**
+   * <pre>
+   * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+   * state; an existing session stays as it is.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+   */
+  boolean containsState(
+      java.lang.String key);
+  /**
+   * Use {@link #getStateMap()} instead.
+   */
+  @java.lang.Deprecated
+  java.util.Map<java.lang.String, java.lang.String>
+  getState();
+  /**
+   * <pre>
+   * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+   * state; an existing session stays as it is.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+   */
+  java.util.Map<java.lang.String, java.lang.String>
+  getStateMap();
+  /**
+   * <pre>
+   * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+   * state; an existing session stays as it is.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+   */
+  /* nullable */
+java.lang.String getStateOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue);
+  /**
+   * <pre>
+   * Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
+   * state; an existing session stays as it is.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; state = 8 [json_name = "state"];</code>
+   */
+  java.lang.String getStateOrThrow(
+      java.lang.String key);
 }

@@ -99,7 +99,8 @@ public enum ErrorReason
   ERROR_REASON_EVENT_ID_CONFLICT(8),
   /**
    * <pre>
-   * The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * The log, the session, the state or the memory changed since the caller read it. Read it again, reconsider, and retry. Code
+   * ABORTED.
    * For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    * </pre>
@@ -336,6 +337,16 @@ public enum ErrorReason
   ERROR_REASON_SEARCH_DISABLED(33),
   /**
    * <pre>
+   * A scope of state would have more bytes or keys than it may have. Remove keys, or store large values elsewhere. Code
+   * INVALID_ARGUMENT.
+   * {"reason":"STATE_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"patch","size":"4194305","limit":"4194304","unit":"bytes"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_STATE_TOO_LARGE = 34;</code>
+   */
+  ERROR_REASON_STATE_TOO_LARGE(34),
+  /**
+   * <pre>
    * The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
    * new id. Code ALREADY_EXISTS.
    * {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
@@ -449,7 +460,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_EVENT_ID_CONFLICT_VALUE = 8;
   /**
    * <pre>
-   * The log, the session or the memory changed since the caller read it. Read it again, reconsider, and retry. Code ABORTED.
+   * The log, the session, the state or the memory changed since the caller read it. Read it again, reconsider, and retry. Code
+   * ABORTED.
    * For a memory, the metadata has "id" and "field" in place of "session_id"; "actual" is empty if there is no entry.
    * {"reason":"VERSION_MISMATCH","domain":"threadkeep.dev","metadata":{"session_id":"s1","expected":"7","actual":"9"}}
    * </pre>
@@ -686,6 +698,16 @@ public enum ErrorReason
   public static final int ERROR_REASON_SEARCH_DISABLED_VALUE = 33;
   /**
    * <pre>
+   * A scope of state would have more bytes or keys than it may have. Remove keys, or store large values elsewhere. Code
+   * INVALID_ARGUMENT.
+   * {"reason":"STATE_TOO_LARGE","domain":"threadkeep.dev","metadata":{"field":"patch","size":"4194305","limit":"4194304","unit":"bytes"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_STATE_TOO_LARGE = 34;</code>
+   */
+  public static final int ERROR_REASON_STATE_TOO_LARGE_VALUE = 34;
+  /**
+   * <pre>
    * The operation id was used in this session by a request with other content. Repeat the request as it was, or choose a
    * new id. Code ALREADY_EXISTS.
    * {"reason":"OPERATION_CONFLICT","domain":"threadkeep.dev","metadata":{"operation_id":"turn-7"}}
@@ -764,6 +786,7 @@ public enum ErrorReason
       case 31: return ERROR_REASON_EMBEDDER_FAILED;
       case 32: return ERROR_REASON_ENCRYPTION_KEY_DESTROYED;
       case 33: return ERROR_REASON_SEARCH_DISABLED;
+      case 34: return ERROR_REASON_STATE_TOO_LARGE;
       case 35: return ERROR_REASON_OPERATION_CONFLICT;
       case 38: return ERROR_REASON_HISTORY_UNKNOWN;
       default: return null;

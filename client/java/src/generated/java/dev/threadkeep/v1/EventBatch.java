@@ -48,6 +48,7 @@ private static final long serialVersionUID = 0L;
             dev.threadkeep.v1.EventBatch.class, dev.threadkeep.v1.EventBatch.Builder.class);
   }
 
+  private int bitField0_;
   public static final int EVENTS_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private java.util.List<dev.threadkeep.v1.SessionEvent> events_;
@@ -125,6 +126,47 @@ private static final long serialVersionUID = 0L;
     return continues_;
   }
 
+  public static final int STATE_FIELD_NUMBER = 3;
+  private dev.threadkeep.v1.StateChange state_;
+  /**
+   * <pre>
+   * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+   * changes of their own.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+   * @return Whether the state field is set.
+   */
+  @java.lang.Override
+  public boolean hasState() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+   * changes of their own.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+   * @return The state.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.StateChange getState() {
+    return state_ == null ? dev.threadkeep.v1.StateChange.getDefaultInstance() : state_;
+  }
+  /**
+   * <pre>
+   * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+   * changes of their own.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.StateChangeOrBuilder getStateOrBuilder() {
+    return state_ == null ? dev.threadkeep.v1.StateChange.getDefaultInstance() : state_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -145,6 +187,9 @@ private static final long serialVersionUID = 0L;
     if (continues_ != false) {
       output.writeBool(2, continues_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(3, getState());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -161,6 +206,10 @@ private static final long serialVersionUID = 0L;
     if (continues_ != false) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(2, continues_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(3, getState());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -181,6 +230,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getEventsList())) return false;
     if (getContinues()
         != other.getContinues()) return false;
+    if (hasState() != other.hasState()) return false;
+    if (hasState()) {
+      if (!getState()
+          .equals(other.getState())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -199,6 +253,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + CONTINUES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getContinues());
+    if (hasState()) {
+      hash = (37 * hash) + STATE_FIELD_NUMBER;
+      hash = (53 * hash) + getState().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -322,13 +380,20 @@ private static final long serialVersionUID = 0L;
 
     // Construct using dev.threadkeep.v1.EventBatch.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessage.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessage
+              .alwaysUseFieldBuilders) {
+        internalGetEventsFieldBuilder();
+        internalGetStateFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -342,6 +407,11 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00000001);
       continues_ = false;
+      state_ = null;
+      if (stateBuilder_ != null) {
+        stateBuilder_.dispose();
+        stateBuilder_ = null;
+      }
       return this;
     }
 
@@ -391,6 +461,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.continues_ = continues_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.state_ = stateBuilder_ == null
+            ? state_
+            : stateBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -433,6 +511,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getContinues() != false) {
         setContinues(other.getContinues());
+      }
+      if (other.hasState()) {
+        mergeState(other.getState());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -478,6 +559,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 26: {
+              input.readMessage(
+                  internalGetStateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -852,6 +940,172 @@ private static final long serialVersionUID = 0L;
       continues_ = false;
       onChanged();
       return this;
+    }
+
+    private dev.threadkeep.v1.StateChange state_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.StateChange, dev.threadkeep.v1.StateChange.Builder, dev.threadkeep.v1.StateChangeOrBuilder> stateBuilder_;
+    /**
+     * <pre>
+     * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+     * changes of their own.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+     * @return Whether the state field is set.
+     */
+    public boolean hasState() {
+      return ((bitField0_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+     * changes of their own.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+     * @return The state.
+     */
+    public dev.threadkeep.v1.StateChange getState() {
+      if (stateBuilder_ == null) {
+        return state_ == null ? dev.threadkeep.v1.StateChange.getDefaultInstance() : state_;
+      } else {
+        return stateBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+     * changes of their own.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+     */
+    public Builder setState(dev.threadkeep.v1.StateChange value) {
+      if (stateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        state_ = value;
+      } else {
+        stateBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+     * changes of their own.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+     */
+    public Builder setState(
+        dev.threadkeep.v1.StateChange.Builder builderForValue) {
+      if (stateBuilder_ == null) {
+        state_ = builderForValue.build();
+      } else {
+        stateBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+     * changes of their own.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+     */
+    public Builder mergeState(dev.threadkeep.v1.StateChange value) {
+      if (stateBuilder_ == null) {
+        if (((bitField0_ & 0x00000004) != 0) &&
+          state_ != null &&
+          state_ != dev.threadkeep.v1.StateChange.getDefaultInstance()) {
+          getStateBuilder().mergeFrom(value);
+        } else {
+          state_ = value;
+        }
+      } else {
+        stateBuilder_.mergeFrom(value);
+      }
+      if (state_ != null) {
+        bitField0_ |= 0x00000004;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+     * changes of their own.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+     */
+    public Builder clearState() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      state_ = null;
+      if (stateBuilder_ != null) {
+        stateBuilder_.dispose();
+        stateBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+     * changes of their own.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+     */
+    public dev.threadkeep.v1.StateChange.Builder getStateBuilder() {
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return internalGetStateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+     * changes of their own.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+     */
+    public dev.threadkeep.v1.StateChangeOrBuilder getStateOrBuilder() {
+      if (stateBuilder_ != null) {
+        return stateBuilder_.getMessageOrBuilder();
+      } else {
+        return state_ == null ?
+            dev.threadkeep.v1.StateChange.getDefaultInstance() : state_;
+      }
+    }
+    /**
+     * <pre>
+     * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+     * changes of their own.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.StateChange, dev.threadkeep.v1.StateChange.Builder, dev.threadkeep.v1.StateChangeOrBuilder> 
+        internalGetStateFieldBuilder() {
+      if (stateBuilder_ == null) {
+        stateBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.StateChange, dev.threadkeep.v1.StateChange.Builder, dev.threadkeep.v1.StateChangeOrBuilder>(
+                getState(),
+                getParentForChildren(),
+                isClean());
+        state_ = null;
+      }
+      return stateBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.EventBatch)

@@ -64,4 +64,34 @@ public interface EventBatchOrBuilder extends
    * @return The continues.
    */
   boolean getContinues();
+
+  /**
+   * <pre>
+   * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+   * changes of their own.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+   * @return Whether the state field is set.
+   */
+  boolean hasState();
+  /**
+   * <pre>
+   * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+   * changes of their own.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+   * @return The state.
+   */
+  dev.threadkeep.v1.StateChange getState();
+  /**
+   * <pre>
+   * Change of the session's state that the append made, in its last message. Changes to the state of users and apps follow as
+   * changes of their own.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.StateChange state = 3 [json_name = "state"];</code>
+   */
+  dev.threadkeep.v1.StateChangeOrBuilder getStateOrBuilder();
 }

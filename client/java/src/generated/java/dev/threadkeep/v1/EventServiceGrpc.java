@@ -405,6 +405,7 @@ public final class EventServiceGrpc {
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
      * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * STATE_TOO_LARGE,
      * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
@@ -562,6 +563,7 @@ public final class EventServiceGrpc {
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
      * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * STATE_TOO_LARGE,
      * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
@@ -715,6 +717,7 @@ public final class EventServiceGrpc {
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
      * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * STATE_TOO_LARGE,
      * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
@@ -860,6 +863,7 @@ public final class EventServiceGrpc {
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
      * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * STATE_TOO_LARGE,
      * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
@@ -991,6 +995,7 @@ public final class EventServiceGrpc {
      * Appends one or more events, all or none. When it returns, the events are committed to durable storage. A retry with
      * the same event ids stores nothing twice and returns the original seqs.
      * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+     * STATE_TOO_LARGE,
      * INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */

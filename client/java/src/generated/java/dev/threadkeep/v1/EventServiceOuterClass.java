@@ -37,6 +37,11 @@ public final class EventServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_CreateIfMissing_LabelsEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_CreateIfMissing_StateEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_CreateIfMissing_StateEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_AppendEventsRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -147,139 +152,145 @@ public final class EventServiceOuterClass {
       "oto\032!threadkeep/v1/event_removal.proto\032\032" +
       "threadkeep/v1/filter.proto\032\033threadkeep/v" +
       "1/session.proto\032#threadkeep/v1/session_s" +
-      "ervice.proto\"\344\001\n\017CreateIfMissing\022-\n\006expi" +
-      "ry\030\001 \001(\0132\025.threadkeep.v1.ExpiryR\006expiry\022" +
-      "#\n\rmetadata_json\030\002 \001(\tR\014metadataJson\022B\n\006" +
-      "labels\030\003 \003(\0132*.threadkeep.v1.CreateIfMis" +
-      "sing.LabelsEntryR\006labels\0329\n\013LabelsEntry\022" +
-      "\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:" +
-      "\0028\001\"\327\003\n\023AppendEventsRequest\0223\n\007session\030\001" +
-      " \001(\0132\031.threadkeep.v1.SessionRefR\007session" +
-      "\0223\n\006events\030\002 \003(\0132\033.threadkeep.v1.Session" +
-      "EventR\006events\0222\n\024expected_log_version\030\003 " +
-      "\001(\003H\000R\022expectedLogVersion\0225\n\026expected_la" +
-      "st_event_id\030\004 \001(\tH\000R\023expectedLastEventId" +
-      "\0224\n\tif_exists\030\005 \001(\0162\027.threadkeep.v1.IfEx" +
-      "istsR\010ifExists\022J\n\021create_if_missing\030\006 \001(" +
-      "\0132\036.threadkeep.v1.CreateIfMissingR\017creat" +
-      "eIfMissing\022!\n\014operation_id\030\010 \001(\tR\013operat" +
-      "ionId\0226\n\010replaced\030\t \001(\0162\032.threadkeep.v1." +
-      "RemovalModeR\010replacedB\016\n\014precondition\"X\n" +
-      "\rAppendedEvent\022\031\n\010event_id\030\001 \001(\tR\007eventI" +
-      "d\022\020\n\003seq\030\002 \001(\003R\003seq\022\032\n\010replayed\030\003 \001(\010R\010r" +
-      "eplayed\"\350\001\n\024AppendEventsResponse\0224\n\006even" +
-      "ts\030\001 \003(\0132\034.threadkeep.v1.AppendedEventR\006" +
-      "events\022\037\n\013log_version\030\002 \001(\003R\nlogVersion\022" +
-      "\031\n\010last_seq\030\003 \001(\003R\007lastSeq\022\'\n\017session_cr" +
-      "eated\030\004 \001(\010R\016sessionCreated\0225\n\006window\030\005 " +
-      "\001(\0132\035.threadkeep.v1.WindowCountersR\006wind" +
-      "ow\"\251\002\n\024ReplaceSuffixRequest\0223\n\007session\030\001" +
-      " \001(\0132\031.threadkeep.v1.SessionRefR\007session" +
-      "\022,\n\022expected_event_ids\030\002 \003(\tR\020expectedEv" +
-      "entIds\0223\n\006events\030\003 \003(\0132\033.threadkeep.v1.S" +
-      "essionEventR\006events\022\033\n\006branch\030\004 \001(\tH\000R\006b" +
-      "ranch\210\001\001\022.\n\004mode\030\005 \001(\0162\032.threadkeep.v1.R" +
-      "emovalModeR\004mode\022!\n\014operation_id\030\006 \001(\tR\013" +
-      "operationIdB\t\n\007_branch\"\326\002\n\025ReplaceSuffix" +
-      "Response\0224\n\006events\030\001 \003(\0132\034.threadkeep.v1" +
-      ".AppendedEventR\006events\022\030\n\007removed\030\002 \001(\003R" +
-      "\007removed\022\037\n\013log_version\030\003 \001(\003R\nlogVersio" +
-      "n\022%\n\016window_version\030\004 \001(\003R\rwindowVersion" +
-      "\022\031\n\010last_seq\030\005 \001(\003R\007lastSeq\0225\n\006window\030\006 " +
-      "\001(\0132\035.threadkeep.v1.WindowCountersR\006wind" +
-      "ow\022\032\n\010replayed\030\007 \001(\010R\010replayed\0227\n\007receip" +
-      "t\030\010 \001(\0132\035.threadkeep.v1.ErasureReceiptR\007" +
-      "receipt\"Q\n\023AppendStreamRequest\022:\n\006append" +
-      "\030\001 \001(\0132\".threadkeep.v1.AppendEventsReque" +
-      "stR\006append\"\326\001\n\013AppendError\022\022\n\004code\030\001 \001(\005" +
-      "R\004code\022\030\n\007message\030\002 \001(\tR\007message\022\026\n\006reas" +
-      "on\030\003 \001(\tR\006reason\022D\n\010metadata\030\004 \003(\0132(.thr" +
-      "eadkeep.v1.AppendError.MetadataEntryR\010me" +
-      "tadata\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003ke" +
-      "y\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\254\001\n\022AppendSt" +
-      "reamResult\022\024\n\005index\030\001 \001(\003R\005index\022A\n\010appe" +
-      "nded\030\002 \001(\0132#.threadkeep.v1.AppendEventsR" +
-      "esponseH\000R\010appended\0222\n\005error\030\003 \001(\0132\032.thr" +
-      "eadkeep.v1.AppendErrorH\000R\005errorB\t\n\007outco" +
-      "me\"S\n\024AppendStreamResponse\022;\n\007results\030\001 " +
-      "\003(\0132!.threadkeep.v1.AppendStreamResultR\007" +
-      "results\"a\n\017GetEventRequest\0223\n\007session\030\001 " +
-      "\001(\0132\031.threadkeep.v1.SessionRefR\007session\022" +
-      "\031\n\010event_id\030\002 \001(\tR\007eventId\"E\n\020GetEventRe" +
-      "sponse\0221\n\005event\030\001 \001(\0132\033.threadkeep.v1.Se" +
-      "ssionEventR\005event\"\274\002\n\021ListEventsRequest\022" +
-      "3\n\007session\030\001 \001(\0132\031.threadkeep.v1.Session" +
-      "RefR\007session\0222\n\006filter\030\002 \001(\0132\032.threadkee" +
-      "p.v1.EventFilterR\006filter\022.\n\005order\030\003 \001(\0162" +
-      "\030.threadkeep.v1.SortOrderR\005order\022\033\n\tpage" +
-      "_size\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(" +
-      "\tR\tpageToken\022\034\n\tas_of_seq\030\n \001(\003H\000R\007asOfS" +
-      "eq\022+\n\021as_of_log_version\030\013 \001(\003H\000R\016asOfLog" +
-      "VersionB\007\n\005as_of\"\255\001\n\022ListEventsResponse\022" +
-      "3\n\006events\030\001 \003(\0132\033.threadkeep.v1.SessionE" +
-      "ventR\006events\022&\n\017next_page_token\030\002 \001(\tR\rn" +
-      "extPageToken\022\037\n\013log_version\030\003 \001(\003R\nlogVe" +
-      "rsion\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\"\277\001\n\025Lis" +
-      "tUserEventsRequest\022\027\n\007user_id\030\001 \001(\tR\006use" +
-      "rId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\0222\n\006filter\030\003 \001" +
-      "(\0132\032.threadkeep.v1.EventFilterR\006filter\022\033" +
-      "\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n\npage_toke" +
-      "n\030\005 \001(\tR\tpageTokenB\006\n\004_app\"s\n\tUserEvent\022" +
-      "3\n\007session\030\001 \001(\0132\031.threadkeep.v1.Session" +
-      "RefR\007session\0221\n\005event\030\002 \001(\0132\033.threadkeep" +
-      ".v1.SessionEventR\005event\"r\n\026ListUserEvent" +
-      "sResponse\0220\n\006events\030\001 \003(\0132\030.threadkeep.v" +
-      "1.UserEventR\006events\022&\n\017next_page_token\030\002" +
-      " \001(\tR\rnextPageToken\"\314\001\n\021GetContextReques" +
-      "t\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessi" +
-      "onRefR\007session\022.\n\004spec\030\002 \001(\0132\032.threadkee" +
-      "p.v1.ContextSpecR\004spec\022\034\n\tas_of_seq\030\n \001(" +
+      "ervice.proto\032\031threadkeep/v1/state.proto\"" +
+      "\337\002\n\017CreateIfMissing\022-\n\006expiry\030\001 \001(\0132\025.th" +
+      "readkeep.v1.ExpiryR\006expiry\022#\n\rmetadata_j" +
+      "son\030\002 \001(\tR\014metadataJson\022B\n\006labels\030\003 \003(\0132" +
+      "*.threadkeep.v1.CreateIfMissing.LabelsEn" +
+      "tryR\006labels\022?\n\005state\030\004 \003(\0132).threadkeep." +
+      "v1.CreateIfMissing.StateEntryR\005state\0329\n\013" +
+      "LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002" +
+      " \001(\tR\005value:\0028\001\0328\n\nStateEntry\022\020\n\003key\030\001 \001" +
+      "(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\223\004\n\023Ap" +
+      "pendEventsRequest\0223\n\007session\030\001 \001(\0132\031.thr" +
+      "eadkeep.v1.SessionRefR\007session\0223\n\006events" +
+      "\030\002 \003(\0132\033.threadkeep.v1.SessionEventR\006eve" +
+      "nts\0222\n\024expected_log_version\030\003 \001(\003H\000R\022exp" +
+      "ectedLogVersion\0225\n\026expected_last_event_i" +
+      "d\030\004 \001(\tH\000R\023expectedLastEventId\0224\n\tif_exi" +
+      "sts\030\005 \001(\0162\027.threadkeep.v1.IfExistsR\010ifEx" +
+      "ists\022J\n\021create_if_missing\030\006 \001(\0132\036.thread" +
+      "keep.v1.CreateIfMissingR\017createIfMissing" +
+      "\022:\n\013state_delta\030\007 \001(\0132\031.threadkeep.v1.St" +
+      "ateDeltaR\nstateDelta\022!\n\014operation_id\030\010 \001" +
+      "(\tR\013operationId\0226\n\010replaced\030\t \001(\0162\032.thre" +
+      "adkeep.v1.RemovalModeR\010replacedB\016\n\014preco" +
+      "ndition\"X\n\rAppendedEvent\022\031\n\010event_id\030\001 \001" +
+      "(\tR\007eventId\022\020\n\003seq\030\002 \001(\003R\003seq\022\032\n\010replaye" +
+      "d\030\003 \001(\010R\010replayed\"\350\001\n\024AppendEventsRespon" +
+      "se\0224\n\006events\030\001 \003(\0132\034.threadkeep.v1.Appen" +
+      "dedEventR\006events\022\037\n\013log_version\030\002 \001(\003R\nl" +
+      "ogVersion\022\031\n\010last_seq\030\003 \001(\003R\007lastSeq\022\'\n\017" +
+      "session_created\030\004 \001(\010R\016sessionCreated\0225\n" +
+      "\006window\030\005 \001(\0132\035.threadkeep.v1.WindowCoun" +
+      "tersR\006window\"\251\002\n\024ReplaceSuffixRequest\0223\n" +
+      "\007session\030\001 \001(\0132\031.threadkeep.v1.SessionRe" +
+      "fR\007session\022,\n\022expected_event_ids\030\002 \003(\tR\020" +
+      "expectedEventIds\0223\n\006events\030\003 \003(\0132\033.threa" +
+      "dkeep.v1.SessionEventR\006events\022\033\n\006branch\030" +
+      "\004 \001(\tH\000R\006branch\210\001\001\022.\n\004mode\030\005 \001(\0162\032.threa" +
+      "dkeep.v1.RemovalModeR\004mode\022!\n\014operation_" +
+      "id\030\006 \001(\tR\013operationIdB\t\n\007_branch\"\326\002\n\025Rep" +
+      "laceSuffixResponse\0224\n\006events\030\001 \003(\0132\034.thr" +
+      "eadkeep.v1.AppendedEventR\006events\022\030\n\007remo" +
+      "ved\030\002 \001(\003R\007removed\022\037\n\013log_version\030\003 \001(\003R" +
+      "\nlogVersion\022%\n\016window_version\030\004 \001(\003R\rwin" +
+      "dowVersion\022\031\n\010last_seq\030\005 \001(\003R\007lastSeq\0225\n" +
+      "\006window\030\006 \001(\0132\035.threadkeep.v1.WindowCoun" +
+      "tersR\006window\022\032\n\010replayed\030\007 \001(\010R\010replayed" +
+      "\0227\n\007receipt\030\010 \001(\0132\035.threadkeep.v1.Erasur" +
+      "eReceiptR\007receipt\"Q\n\023AppendStreamRequest" +
+      "\022:\n\006append\030\001 \001(\0132\".threadkeep.v1.AppendE" +
+      "ventsRequestR\006append\"\326\001\n\013AppendError\022\022\n\004" +
+      "code\030\001 \001(\005R\004code\022\030\n\007message\030\002 \001(\tR\007messa" +
+      "ge\022\026\n\006reason\030\003 \001(\tR\006reason\022D\n\010metadata\030\004" +
+      " \003(\0132(.threadkeep.v1.AppendError.Metadat" +
+      "aEntryR\010metadata\032;\n\rMetadataEntry\022\020\n\003key" +
+      "\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\254\001" +
+      "\n\022AppendStreamResult\022\024\n\005index\030\001 \001(\003R\005ind" +
+      "ex\022A\n\010appended\030\002 \001(\0132#.threadkeep.v1.App" +
+      "endEventsResponseH\000R\010appended\0222\n\005error\030\003" +
+      " \001(\0132\032.threadkeep.v1.AppendErrorH\000R\005erro" +
+      "rB\t\n\007outcome\"S\n\024AppendStreamResponse\022;\n\007" +
+      "results\030\001 \003(\0132!.threadkeep.v1.AppendStre" +
+      "amResultR\007results\"a\n\017GetEventRequest\0223\n\007" +
+      "session\030\001 \001(\0132\031.threadkeep.v1.SessionRef" +
+      "R\007session\022\031\n\010event_id\030\002 \001(\tR\007eventId\"E\n\020" +
+      "GetEventResponse\0221\n\005event\030\001 \001(\0132\033.thread" +
+      "keep.v1.SessionEventR\005event\"\274\002\n\021ListEven" +
+      "tsRequest\0223\n\007session\030\001 \001(\0132\031.threadkeep." +
+      "v1.SessionRefR\007session\0222\n\006filter\030\002 \001(\0132\032" +
+      ".threadkeep.v1.EventFilterR\006filter\022.\n\005or" +
+      "der\030\003 \001(\0162\030.threadkeep.v1.SortOrderR\005ord" +
+      "er\022\033\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n\npage_" +
+      "token\030\005 \001(\tR\tpageToken\022\034\n\tas_of_seq\030\n \001(" +
       "\003H\000R\007asOfSeq\022+\n\021as_of_log_version\030\013 \001(\003H" +
-      "\000R\016asOfLogVersionB\007\n\005as_of\"\367\003\n\022GetContex" +
-      "tResponse\0223\n\006events\030\001 \003(\0132\033.threadkeep.v" +
-      "1.SessionEventR\006events\022\034\n\ttruncated\030\002 \001(" +
-      "\010R\ttruncated\022\033\n\tfirst_seq\030\003 \001(\003R\010firstSe" +
-      "q\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\022\037\n\013over_bud" +
-      "get\030\005 \001(\010R\noverBudget\0227\n\007context\030\006 \001(\0132\035" +
-      ".threadkeep.v1.WindowCountersR\007context\0225" +
-      "\n\006window\030\007 \001(\0132\035.threadkeep.v1.WindowCou" +
-      "ntersR\006window\022\037\n\013log_version\030\010 \001(\003R\nlogV" +
-      "ersion\022%\n\016window_version\030\t \001(\003R\rwindowVe" +
-      "rsion\022(\n\020session_last_seq\030\n \001(\003R\016session" +
-      "LastSeq\0226\n\027compactable_through_seq\030\013 \001(\003" +
-      "R\025compactableThroughSeq\022\033\n\tmax_bytes\030\016 \001" +
-      "(\003R\010maxBytes*h\n\010IfExists\022\031\n\025IF_EXISTS_UN" +
-      "SPECIFIED\020\000\022\024\n\020IF_EXISTS_REPLAY\020\001\022\024\n\020IF_" +
-      "EXISTS_IGNORE\020\002\022\025\n\021IF_EXISTS_REPLACE\020\003*\\" +
-      "\n\tSortOrder\022\032\n\026SORT_ORDER_UNSPECIFIED\020\000\022" +
-      "\030\n\024SORT_ORDER_ASCENDING\020\001\022\031\n\025SORT_ORDER_" +
-      "DESCENDING\020\0022\310\007\n\014EventService\022`\n\014AppendE" +
-      "vents\022\".threadkeep.v1.AppendEventsReques" +
-      "t\032#.threadkeep.v1.AppendEventsResponse\"\007" +
-      "\220\002\002\210\266\030\003\022d\n\014AppendStream\022\".threadkeep.v1." +
-      "AppendStreamRequest\032#.threadkeep.v1.Appe" +
-      "ndStreamResponse\"\007\220\002\000\210\266\030\003(\0010\001\022T\n\010GetEven" +
-      "t\022\036.threadkeep.v1.GetEventRequest\032\037.thre" +
-      "adkeep.v1.GetEventResponse\"\007\220\002\001\210\266\030\002\022Z\n\nL" +
-      "istEvents\022 .threadkeep.v1.ListEventsRequ" +
-      "est\032!.threadkeep.v1.ListEventsResponse\"\007" +
-      "\220\002\001\210\266\030\002\022f\n\016ListUserEvents\022$.threadkeep.v" +
-      "1.ListUserEventsRequest\032%.threadkeep.v1." +
-      "ListUserEventsResponse\"\007\220\002\001\210\266\030\002\022Z\n\nGetCo" +
-      "ntext\022 .threadkeep.v1.GetContextRequest\032" +
-      "!.threadkeep.v1.GetContextResponse\"\007\220\002\001\210" +
-      "\266\030\002\022W\n\tPopEvents\022\037.threadkeep.v1.PopEven" +
-      "tsRequest\032 .threadkeep.v1.PopEventsRespo" +
-      "nse\"\007\220\002\002\210\266\030\003\022]\n\013ClearEvents\022!.threadkeep" +
-      ".v1.ClearEventsRequest\032\".threadkeep.v1.C" +
-      "learEventsResponse\"\007\220\002\002\210\266\030\003\022]\n\013EraseEven" +
-      "ts\022!.threadkeep.v1.EraseEventsRequest\032\"." +
-      "threadkeep.v1.EraseEventsResponse\"\007\220\002\002\210\266" +
-      "\030\005\022c\n\rReplaceSuffix\022#.threadkeep.v1.Repl" +
-      "aceSuffixRequest\032$.threadkeep.v1.Replace" +
-      "SuffixResponse\"\007\220\002\002\210\266\030\003BU\n\021dev.threadkee" +
-      "p.v1P\001Z>github.com/threadkeep/threadkeep" +
-      "-go/threadkeep/v1;threadkeepv1b\006proto3"
+      "\000R\016asOfLogVersionB\007\n\005as_of\"\255\001\n\022ListEvent" +
+      "sResponse\0223\n\006events\030\001 \003(\0132\033.threadkeep.v" +
+      "1.SessionEventR\006events\022&\n\017next_page_toke" +
+      "n\030\002 \001(\tR\rnextPageToken\022\037\n\013log_version\030\003 " +
+      "\001(\003R\nlogVersion\022\031\n\010last_seq\030\004 \001(\003R\007lastS" +
+      "eq\"\277\001\n\025ListUserEventsRequest\022\027\n\007user_id\030" +
+      "\001 \001(\tR\006userId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\0222\n\006" +
+      "filter\030\003 \001(\0132\032.threadkeep.v1.EventFilter" +
+      "R\006filter\022\033\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n" +
+      "\npage_token\030\005 \001(\tR\tpageTokenB\006\n\004_app\"s\n\t" +
+      "UserEvent\0223\n\007session\030\001 \001(\0132\031.threadkeep." +
+      "v1.SessionRefR\007session\0221\n\005event\030\002 \001(\0132\033." +
+      "threadkeep.v1.SessionEventR\005event\"r\n\026Lis" +
+      "tUserEventsResponse\0220\n\006events\030\001 \003(\0132\030.th" +
+      "readkeep.v1.UserEventR\006events\022&\n\017next_pa" +
+      "ge_token\030\002 \001(\tR\rnextPageToken\"\314\001\n\021GetCon" +
+      "textRequest\0223\n\007session\030\001 \001(\0132\031.threadkee" +
+      "p.v1.SessionRefR\007session\022.\n\004spec\030\002 \001(\0132\032" +
+      ".threadkeep.v1.ContextSpecR\004spec\022\034\n\tas_o" +
+      "f_seq\030\n \001(\003H\000R\007asOfSeq\022+\n\021as_of_log_vers" +
+      "ion\030\013 \001(\003H\000R\016asOfLogVersionB\007\n\005as_of\"\367\003\n" +
+      "\022GetContextResponse\0223\n\006events\030\001 \003(\0132\033.th" +
+      "readkeep.v1.SessionEventR\006events\022\034\n\ttrun" +
+      "cated\030\002 \001(\010R\ttruncated\022\033\n\tfirst_seq\030\003 \001(" +
+      "\003R\010firstSeq\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\022\037" +
+      "\n\013over_budget\030\005 \001(\010R\noverBudget\0227\n\007conte" +
+      "xt\030\006 \001(\0132\035.threadkeep.v1.WindowCountersR" +
+      "\007context\0225\n\006window\030\007 \001(\0132\035.threadkeep.v1" +
+      ".WindowCountersR\006window\022\037\n\013log_version\030\010" +
+      " \001(\003R\nlogVersion\022%\n\016window_version\030\t \001(\003" +
+      "R\rwindowVersion\022(\n\020session_last_seq\030\n \001(" +
+      "\003R\016sessionLastSeq\0226\n\027compactable_through" +
+      "_seq\030\013 \001(\003R\025compactableThroughSeq\022\033\n\tmax" +
+      "_bytes\030\016 \001(\003R\010maxBytes*h\n\010IfExists\022\031\n\025IF" +
+      "_EXISTS_UNSPECIFIED\020\000\022\024\n\020IF_EXISTS_REPLA" +
+      "Y\020\001\022\024\n\020IF_EXISTS_IGNORE\020\002\022\025\n\021IF_EXISTS_R" +
+      "EPLACE\020\003*\\\n\tSortOrder\022\032\n\026SORT_ORDER_UNSP" +
+      "ECIFIED\020\000\022\030\n\024SORT_ORDER_ASCENDING\020\001\022\031\n\025S" +
+      "ORT_ORDER_DESCENDING\020\0022\310\007\n\014EventService\022" +
+      "`\n\014AppendEvents\022\".threadkeep.v1.AppendEv" +
+      "entsRequest\032#.threadkeep.v1.AppendEvents" +
+      "Response\"\007\220\002\002\210\266\030\003\022d\n\014AppendStream\022\".thre" +
+      "adkeep.v1.AppendStreamRequest\032#.threadke" +
+      "ep.v1.AppendStreamResponse\"\007\220\002\000\210\266\030\003(\0010\001\022" +
+      "T\n\010GetEvent\022\036.threadkeep.v1.GetEventRequ" +
+      "est\032\037.threadkeep.v1.GetEventResponse\"\007\220\002" +
+      "\001\210\266\030\002\022Z\n\nListEvents\022 .threadkeep.v1.List" +
+      "EventsRequest\032!.threadkeep.v1.ListEvents" +
+      "Response\"\007\220\002\001\210\266\030\002\022f\n\016ListUserEvents\022$.th" +
+      "readkeep.v1.ListUserEventsRequest\032%.thre" +
+      "adkeep.v1.ListUserEventsResponse\"\007\220\002\001\210\266\030" +
+      "\002\022Z\n\nGetContext\022 .threadkeep.v1.GetConte" +
+      "xtRequest\032!.threadkeep.v1.GetContextResp" +
+      "onse\"\007\220\002\001\210\266\030\002\022W\n\tPopEvents\022\037.threadkeep." +
+      "v1.PopEventsRequest\032 .threadkeep.v1.PopE" +
+      "ventsResponse\"\007\220\002\002\210\266\030\003\022]\n\013ClearEvents\022!." +
+      "threadkeep.v1.ClearEventsRequest\032\".threa" +
+      "dkeep.v1.ClearEventsResponse\"\007\220\002\002\210\266\030\003\022]\n" +
+      "\013EraseEvents\022!.threadkeep.v1.EraseEvents" +
+      "Request\032\".threadkeep.v1.EraseEventsRespo" +
+      "nse\"\007\220\002\002\210\266\030\005\022c\n\rReplaceSuffix\022#.threadke" +
+      "ep.v1.ReplaceSuffixRequest\032$.threadkeep." +
+      "v1.ReplaceSuffixResponse\"\007\220\002\002\210\266\030\003BU\n\021dev" +
+      ".threadkeep.v1P\001Z>github.com/threadkeep/" +
+      "threadkeep-go/threadkeep/v1;threadkeepv1" +
+      "b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -292,25 +303,32 @@ public final class EventServiceOuterClass {
           dev.threadkeep.v1.Filter.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
           dev.threadkeep.v1.SessionServiceOuterClass.getDescriptor(),
+          dev.threadkeep.v1.StateOuterClass.getDescriptor(),
         });
     internal_static_threadkeep_v1_CreateIfMissing_descriptor =
       getDescriptor().getMessageTypes().get(0);
     internal_static_threadkeep_v1_CreateIfMissing_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CreateIfMissing_descriptor,
-        new java.lang.String[] { "Expiry", "MetadataJson", "Labels", });
+        new java.lang.String[] { "Expiry", "MetadataJson", "Labels", "State", });
     internal_static_threadkeep_v1_CreateIfMissing_LabelsEntry_descriptor =
       internal_static_threadkeep_v1_CreateIfMissing_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_CreateIfMissing_LabelsEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CreateIfMissing_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
+    internal_static_threadkeep_v1_CreateIfMissing_StateEntry_descriptor =
+      internal_static_threadkeep_v1_CreateIfMissing_descriptor.getNestedTypes().get(1);
+    internal_static_threadkeep_v1_CreateIfMissing_StateEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_CreateIfMissing_StateEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
     internal_static_threadkeep_v1_AppendEventsRequest_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_threadkeep_v1_AppendEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AppendEventsRequest_descriptor,
-        new java.lang.String[] { "Session", "Events", "ExpectedLogVersion", "ExpectedLastEventId", "IfExists", "CreateIfMissing", "OperationId", "Replaced", "Precondition", });
+        new java.lang.String[] { "Session", "Events", "ExpectedLogVersion", "ExpectedLastEventId", "IfExists", "CreateIfMissing", "StateDelta", "OperationId", "Replaced", "Precondition", });
     internal_static_threadkeep_v1_AppendedEvent_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_threadkeep_v1_AppendedEvent_fieldAccessorTable = new
@@ -428,6 +446,7 @@ public final class EventServiceOuterClass {
     dev.threadkeep.v1.Filter.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
     dev.threadkeep.v1.SessionServiceOuterClass.getDescriptor();
+    dev.threadkeep.v1.StateOuterClass.getDescriptor();
     com.google.protobuf.ExtensionRegistry registry =
         com.google.protobuf.ExtensionRegistry.newInstance();
     registry.add(dev.threadkeep.v1.Access.requiredRole);

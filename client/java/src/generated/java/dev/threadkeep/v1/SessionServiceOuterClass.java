@@ -42,6 +42,11 @@ public final class SessionServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_CreateSessionRequest_LabelsEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_CreateSessionRequest_StateEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_CreateSessionRequest_StateEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_CreateSessionResponse_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -165,7 +170,7 @@ public final class SessionServiceOuterClass {
       "tl\030\001 \001(\0132\031.google.protobuf.DurationH\000R\003t" +
       "tl\022=\n\013expire_time\030\002 \001(\0132\032.google.protobu" +
       "f.TimestampH\000R\nexpireTime\022%\n\rnever_expir" +
-      "es\030\003 \001(\010H\000R\014neverExpiresB\006\n\004kind\"\322\003\n\024Cre" +
+      "es\030\003 \001(\010H\000R\014neverExpiresB\006\n\004kind\"\322\004\n\024Cre" +
       "ateSessionRequest\0223\n\007session\030\001 \001(\0132\031.thr" +
       "eadkeep.v1.SessionRefR\007session\022-\n\006expiry" +
       "\030\002 \001(\0132\025.threadkeep.v1.ExpiryR\006expiry\022#\n" +
@@ -176,114 +181,117 @@ public final class SessionServiceOuterClass {
       "bytes\030\006 \001(\003R\014contextBytes\022;\n\013create_time" +
       "\030\007 \001(\0132\032.google.protobuf.TimestampR\ncrea" +
       "teTime\022\"\n\runique_in_app\030\n \001(\010R\013uniqueInA" +
-      "pp\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005v" +
-      "alue\030\002 \001(\tR\005value:\0028\001\"c\n\025CreateSessionRe" +
-      "sponse\0220\n\007session\030\001 \001(\0132\026.threadkeep.v1." +
-      "SessionR\007session\022\030\n\007created\030\002 \001(\010R\007creat" +
-      "ed\"H\n\021GetSessionRequest\0223\n\007session\030\001 \001(\013" +
-      "2\031.threadkeep.v1.SessionRefR\007session\"F\n\022" +
-      "GetSessionResponse\0220\n\007session\030\001 \001(\0132\026.th" +
-      "readkeep.v1.SessionR\007session\"\327\004\n\023ListSes" +
-      "sionsRequest\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007u" +
-      "ser_id\030\002 \001(\tR\006userId\022F\n\006labels\030\003 \003(\0132..t" +
-      "hreadkeep.v1.ListSessionsRequest.LabelsE" +
-      "ntryR\006labels\022\033\n\tpage_size\030\004 \001(\005R\010pageSiz" +
-      "e\022\035\n\npage_token\030\005 \001(\tR\tpageToken\0226\n\010orde" +
-      "r_by\030\n \001(\0162\033.threadkeep.v1.SessionOrderR" +
-      "\007orderBy\022?\n\rupdated_after\030\013 \001(\0132\032.google" +
-      ".protobuf.TimestampR\014updatedAfter\022A\n\016upd" +
-      "ated_before\030\014 \001(\0132\032.google.protobuf.Time" +
-      "stampR\rupdatedBefore\022*\n\021session_id_prefi" +
-      "x\030\r \001(\tR\017sessionIdPrefix\022\026\n\006offset\030\016 \001(\005" +
-      "R\006offset\022\035\n\nwith_total\030\017 \001(\010R\twithTotal\022" +
-      "*\n\021with_newest_event\030\020 \001(\010R\017withNewestEv" +
-      "ent\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005" +
-      "value\030\002 \001(\tR\005value:\0028\001B\006\n\004_app\"\323\001\n\024ListS" +
-      "essionsResponse\0222\n\010sessions\030\001 \003(\0132\026.thre" +
-      "adkeep.v1.SessionR\010sessions\022&\n\017next_page" +
-      "_token\030\002 \001(\tR\rnextPageToken\022\035\n\ntotal_siz" +
-      "e\030\n \001(\005R\ttotalSize\022@\n\rnewest_events\030\013 \003(" +
-      "\0132\033.threadkeep.v1.SessionEventR\014newestEv" +
-      "ents\"\377\004\n\024UpdateSessionRequest\0223\n\007session" +
-      "\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sessi" +
-      "on\022;\n\013update_mask\030\002 \001(\0132\032.google.protobu" +
-      "f.FieldMaskR\nupdateMask\022-\n\006expiry\030\003 \001(\0132" +
-      "\025.threadkeep.v1.ExpiryR\006expiry\022#\n\rmetada" +
-      "ta_json\030\004 \001(\tR\014metadataJson\022G\n\006labels\030\005 " +
-      "\003(\0132/.threadkeep.v1.UpdateSessionRequest" +
-      ".LabelsEntryR\006labels\022#\n\rcontext_bytes\030\006 " +
-      "\001(\003R\014contextBytes\022.\n\023metadata_patch_json" +
-      "\030\007 \001(\tR\021metadataPatchJson\022Q\n\nset_labels\030" +
-      "\010 \003(\01322.threadkeep.v1.UpdateSessionReque" +
-      "st.SetLabelsEntryR\tsetLabels\022#\n\rremove_l" +
-      "abels\030\t \003(\tR\014removeLabels\022\022\n\004etag\030\n \001(\tR" +
-      "\004etag\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024" +
-      "\n\005value\030\002 \001(\tR\005value:\0028\001\032<\n\016SetLabelsEnt" +
-      "ry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005val" +
-      "ue:\0028\001\"I\n\025UpdateSessionResponse\0220\n\007sessi" +
-      "on\030\001 \001(\0132\026.threadkeep.v1.SessionR\007sessio" +
-      "n\"r\n\024DeleteSessionRequest\0223\n\007session\030\001 \001" +
-      "(\0132\031.threadkeep.v1.SessionRefR\007session\022%" +
-      "\n\016purge_memories\030\002 \001(\010R\rpurgeMemories\"\203\001" +
-      "\n\025DeleteSessionResponse\022\030\n\007deleted\030\001 \001(\010" +
-      "R\007deleted\022%\n\016deleted_events\030\002 \001(\003R\rdelet" +
-      "edEvents\022)\n\020deleted_memories\030\003 \001(\003R\017dele" +
-      "tedMemories\"\212\001\n\034DeleteExpiredSessionsReq" +
-      "uest\0222\n\006before\030\001 \001(\0132\032.google.protobuf.T" +
-      "imestampR\006before\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022" +
-      "\027\n\007user_id\030\003 \001(\tR\006userIdB\006\n\004_app\"^\n\035Dele" +
-      "teExpiredSessionsResponse\022)\n\020deleted_ses" +
-      "sions\030\001 \001(\003R\017deletedSessions\022\022\n\004more\030\002 \001" +
-      "(\010R\004more\"j\n\021DeleteUserRequest\022\027\n\007user_id" +
-      "\030\001 \001(\tR\006userId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\035\n" +
-      "\nrequest_id\030\003 \001(\tR\trequestIdB\006\n\004_app\"a\n\022" +
-      "DeleteUserResponse\0227\n\007receipt\030\001 \001(\0132\035.th" +
-      "readkeep.v1.ErasureReceiptR\007receipt\022\022\n\004m" +
-      "ore\030\002 \001(\010R\004more\"P\n\020DeleteAppRequest\022\025\n\003a" +
-      "pp\030\001 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id\030\002 \001(\tR\t" +
-      "requestIdB\006\n\004_app\"`\n\021DeleteAppResponse\0227" +
-      "\n\007receipt\030\001 \001(\0132\035.threadkeep.v1.ErasureR" +
-      "eceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004more\"\230\002\n\024" +
-      "DeleteByLabelRequest\022G\n\006labels\030\001 \003(\0132/.t" +
-      "hreadkeep.v1.DeleteByLabelRequest.Labels" +
-      "EntryR\006labels\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007" +
-      "user_id\030\003 \001(\tR\006userId\022%\n\016purge_memories\030" +
-      "\004 \001(\010R\rpurgeMemories\022\035\n\nrequest_id\030\005 \001(\t" +
-      "R\trequestId\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR" +
-      "\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006\n\004_app\"d" +
-      "\n\025DeleteByLabelResponse\0227\n\007receipt\030\001 \001(\013" +
-      "2\035.threadkeep.v1.ErasureReceiptR\007receipt" +
-      "\022\022\n\004more\030\002 \001(\010R\004more*\273\001\n\014SessionOrder\022\035\n" +
-      "\031SESSION_ORDER_UNSPECIFIED\020\000\022$\n SESSION_" +
-      "ORDER_CREATED_LAST_FIRST\020\001\022\037\n\033SESSION_OR" +
-      "DER_CREATED_FIRST\020\002\022$\n SESSION_ORDER_UPD" +
-      "ATED_LAST_FIRST\020\003\022\037\n\033SESSION_ORDER_UPDAT" +
-      "ED_FIRST\020\0042\224\007\n\016SessionService\022c\n\rCreateS" +
-      "ession\022#.threadkeep.v1.CreateSessionRequ" +
-      "est\032$.threadkeep.v1.CreateSessionRespons" +
-      "e\"\007\220\002\000\210\266\030\003\022Z\n\nGetSession\022 .threadkeep.v1" +
-      ".GetSessionRequest\032!.threadkeep.v1.GetSe" +
-      "ssionResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListSessions\022\"" +
-      ".threadkeep.v1.ListSessionsRequest\032#.thr" +
-      "eadkeep.v1.ListSessionsResponse\"\007\220\002\001\210\266\030\002" +
-      "\022c\n\rUpdateSession\022#.threadkeep.v1.Update" +
-      "SessionRequest\032$.threadkeep.v1.UpdateSes" +
-      "sionResponse\"\007\220\002\002\210\266\030\003\022c\n\rDeleteSession\022#" +
-      ".threadkeep.v1.DeleteSessionRequest\032$.th" +
-      "readkeep.v1.DeleteSessionResponse\"\007\220\002\002\210\266" +
-      "\030\005\022{\n\025DeleteExpiredSessions\022+.threadkeep" +
-      ".v1.DeleteExpiredSessionsRequest\032,.threa" +
-      "dkeep.v1.DeleteExpiredSessionsResponse\"\007" +
-      "\220\002\002\210\266\030\005\022Z\n\nDeleteUser\022 .threadkeep.v1.De" +
-      "leteUserRequest\032!.threadkeep.v1.DeleteUs" +
-      "erResponse\"\007\220\002\002\210\266\030\005\022W\n\tDeleteApp\022\037.threa" +
-      "dkeep.v1.DeleteAppRequest\032 .threadkeep.v" +
-      "1.DeleteAppResponse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteBy" +
-      "Label\022#.threadkeep.v1.DeleteByLabelReque" +
-      "st\032$.threadkeep.v1.DeleteByLabelResponse" +
-      "\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z>github" +
-      ".com/threadkeep/threadkeep-go/threadkeep" +
-      "/v1;threadkeepv1b\006proto3"
+      "pp\022D\n\005state\030\010 \003(\0132..threadkeep.v1.Create" +
+      "SessionRequest.StateEntryR\005state\0329\n\013Labe" +
+      "lsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\t" +
+      "R\005value:\0028\001\0328\n\nStateEntry\022\020\n\003key\030\001 \001(\tR\003" +
+      "key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"c\n\025CreateS" +
+      "essionResponse\0220\n\007session\030\001 \001(\0132\026.thread" +
+      "keep.v1.SessionR\007session\022\030\n\007created\030\002 \001(" +
+      "\010R\007created\"H\n\021GetSessionRequest\0223\n\007sessi" +
+      "on\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007ses" +
+      "sion\"F\n\022GetSessionResponse\0220\n\007session\030\001 " +
+      "\001(\0132\026.threadkeep.v1.SessionR\007session\"\327\004\n" +
+      "\023ListSessionsRequest\022\025\n\003app\030\001 \001(\tH\000R\003app" +
+      "\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006userId\022F\n\006labels\030\003" +
+      " \003(\0132..threadkeep.v1.ListSessionsRequest" +
+      ".LabelsEntryR\006labels\022\033\n\tpage_size\030\004 \001(\005R" +
+      "\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpageToken" +
+      "\0226\n\010order_by\030\n \001(\0162\033.threadkeep.v1.Sessi" +
+      "onOrderR\007orderBy\022?\n\rupdated_after\030\013 \001(\0132" +
+      "\032.google.protobuf.TimestampR\014updatedAfte" +
+      "r\022A\n\016updated_before\030\014 \001(\0132\032.google.proto" +
+      "buf.TimestampR\rupdatedBefore\022*\n\021session_" +
+      "id_prefix\030\r \001(\tR\017sessionIdPrefix\022\026\n\006offs" +
+      "et\030\016 \001(\005R\006offset\022\035\n\nwith_total\030\017 \001(\010R\twi" +
+      "thTotal\022*\n\021with_newest_event\030\020 \001(\010R\017with" +
+      "NewestEvent\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR" +
+      "\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006\n\004_app\"\323" +
+      "\001\n\024ListSessionsResponse\0222\n\010sessions\030\001 \003(" +
+      "\0132\026.threadkeep.v1.SessionR\010sessions\022&\n\017n" +
+      "ext_page_token\030\002 \001(\tR\rnextPageToken\022\035\n\nt" +
+      "otal_size\030\n \001(\005R\ttotalSize\022@\n\rnewest_eve" +
+      "nts\030\013 \003(\0132\033.threadkeep.v1.SessionEventR\014" +
+      "newestEvents\"\377\004\n\024UpdateSessionRequest\0223\n" +
+      "\007session\030\001 \001(\0132\031.threadkeep.v1.SessionRe" +
+      "fR\007session\022;\n\013update_mask\030\002 \001(\0132\032.google" +
+      ".protobuf.FieldMaskR\nupdateMask\022-\n\006expir" +
+      "y\030\003 \001(\0132\025.threadkeep.v1.ExpiryR\006expiry\022#" +
+      "\n\rmetadata_json\030\004 \001(\tR\014metadataJson\022G\n\006l" +
+      "abels\030\005 \003(\0132/.threadkeep.v1.UpdateSessio" +
+      "nRequest.LabelsEntryR\006labels\022#\n\rcontext_" +
+      "bytes\030\006 \001(\003R\014contextBytes\022.\n\023metadata_pa" +
+      "tch_json\030\007 \001(\tR\021metadataPatchJson\022Q\n\nset" +
+      "_labels\030\010 \003(\01322.threadkeep.v1.UpdateSess" +
+      "ionRequest.SetLabelsEntryR\tsetLabels\022#\n\r" +
+      "remove_labels\030\t \003(\tR\014removeLabels\022\022\n\004eta" +
+      "g\030\n \001(\tR\004etag\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(" +
+      "\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\032<\n\016SetL" +
+      "abelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 " +
+      "\001(\tR\005value:\0028\001\"I\n\025UpdateSessionResponse\022" +
+      "0\n\007session\030\001 \001(\0132\026.threadkeep.v1.Session" +
+      "R\007session\"r\n\024DeleteSessionRequest\0223\n\007ses" +
+      "sion\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007s" +
+      "ession\022%\n\016purge_memories\030\002 \001(\010R\rpurgeMem" +
+      "ories\"\203\001\n\025DeleteSessionResponse\022\030\n\007delet" +
+      "ed\030\001 \001(\010R\007deleted\022%\n\016deleted_events\030\002 \001(" +
+      "\003R\rdeletedEvents\022)\n\020deleted_memories\030\003 \001" +
+      "(\003R\017deletedMemories\"\212\001\n\034DeleteExpiredSes" +
+      "sionsRequest\0222\n\006before\030\001 \001(\0132\032.google.pr" +
+      "otobuf.TimestampR\006before\022\025\n\003app\030\002 \001(\tH\000R" +
+      "\003app\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006userIdB\006\n\004_app" +
+      "\"^\n\035DeleteExpiredSessionsResponse\022)\n\020del" +
+      "eted_sessions\030\001 \001(\003R\017deletedSessions\022\022\n\004" +
+      "more\030\002 \001(\010R\004more\"j\n\021DeleteUserRequest\022\027\n" +
+      "\007user_id\030\001 \001(\tR\006userId\022\025\n\003app\030\002 \001(\tH\000R\003a" +
+      "pp\210\001\001\022\035\n\nrequest_id\030\003 \001(\tR\trequestIdB\006\n\004" +
+      "_app\"a\n\022DeleteUserResponse\0227\n\007receipt\030\001 " +
+      "\001(\0132\035.threadkeep.v1.ErasureReceiptR\007rece" +
+      "ipt\022\022\n\004more\030\002 \001(\010R\004more\"P\n\020DeleteAppRequ" +
+      "est\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id" +
+      "\030\002 \001(\tR\trequestIdB\006\n\004_app\"`\n\021DeleteAppRe" +
+      "sponse\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v1." +
+      "ErasureReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004m" +
+      "ore\"\230\002\n\024DeleteByLabelRequest\022G\n\006labels\030\001" +
+      " \003(\0132/.threadkeep.v1.DeleteByLabelReques" +
+      "t.LabelsEntryR\006labels\022\025\n\003app\030\002 \001(\tH\000R\003ap" +
+      "p\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006userId\022%\n\016purge_m" +
+      "emories\030\004 \001(\010R\rpurgeMemories\022\035\n\nrequest_" +
+      "id\030\005 \001(\tR\trequestId\0329\n\013LabelsEntry\022\020\n\003ke" +
+      "y\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006" +
+      "\n\004_app\"d\n\025DeleteByLabelResponse\0227\n\007recei" +
+      "pt\030\001 \001(\0132\035.threadkeep.v1.ErasureReceiptR" +
+      "\007receipt\022\022\n\004more\030\002 \001(\010R\004more*\273\001\n\014Session" +
+      "Order\022\035\n\031SESSION_ORDER_UNSPECIFIED\020\000\022$\n " +
+      "SESSION_ORDER_CREATED_LAST_FIRST\020\001\022\037\n\033SE" +
+      "SSION_ORDER_CREATED_FIRST\020\002\022$\n SESSION_O" +
+      "RDER_UPDATED_LAST_FIRST\020\003\022\037\n\033SESSION_ORD" +
+      "ER_UPDATED_FIRST\020\0042\224\007\n\016SessionService\022c\n" +
+      "\rCreateSession\022#.threadkeep.v1.CreateSes" +
+      "sionRequest\032$.threadkeep.v1.CreateSessio" +
+      "nResponse\"\007\220\002\000\210\266\030\003\022Z\n\nGetSession\022 .threa" +
+      "dkeep.v1.GetSessionRequest\032!.threadkeep." +
+      "v1.GetSessionResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListSe" +
+      "ssions\022\".threadkeep.v1.ListSessionsReque" +
+      "st\032#.threadkeep.v1.ListSessionsResponse\"" +
+      "\007\220\002\001\210\266\030\002\022c\n\rUpdateSession\022#.threadkeep.v" +
+      "1.UpdateSessionRequest\032$.threadkeep.v1.U" +
+      "pdateSessionResponse\"\007\220\002\002\210\266\030\003\022c\n\rDeleteS" +
+      "ession\022#.threadkeep.v1.DeleteSessionRequ" +
+      "est\032$.threadkeep.v1.DeleteSessionRespons" +
+      "e\"\007\220\002\002\210\266\030\005\022{\n\025DeleteExpiredSessions\022+.th" +
+      "readkeep.v1.DeleteExpiredSessionsRequest" +
+      "\032,.threadkeep.v1.DeleteExpiredSessionsRe" +
+      "sponse\"\007\220\002\002\210\266\030\005\022Z\n\nDeleteUser\022 .threadke" +
+      "ep.v1.DeleteUserRequest\032!.threadkeep.v1." +
+      "DeleteUserResponse\"\007\220\002\002\210\266\030\005\022W\n\tDeleteApp" +
+      "\022\037.threadkeep.v1.DeleteAppRequest\032 .thre" +
+      "adkeep.v1.DeleteAppResponse\"\007\220\002\002\210\266\030\005\022c\n\r" +
+      "DeleteByLabel\022#.threadkeep.v1.DeleteByLa" +
+      "belRequest\032$.threadkeep.v1.DeleteByLabel" +
+      "Response\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1P\001" +
+      "Z>github.com/threadkeep/threadkeep-go/th" +
+      "readkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -307,12 +315,18 @@ public final class SessionServiceOuterClass {
     internal_static_threadkeep_v1_CreateSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CreateSessionRequest_descriptor,
-        new java.lang.String[] { "Session", "Expiry", "MetadataJson", "Labels", "ReturnExisting", "ContextBytes", "CreateTime", "UniqueInApp", });
+        new java.lang.String[] { "Session", "Expiry", "MetadataJson", "Labels", "ReturnExisting", "ContextBytes", "CreateTime", "UniqueInApp", "State", });
     internal_static_threadkeep_v1_CreateSessionRequest_LabelsEntry_descriptor =
       internal_static_threadkeep_v1_CreateSessionRequest_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_CreateSessionRequest_LabelsEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CreateSessionRequest_LabelsEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_threadkeep_v1_CreateSessionRequest_StateEntry_descriptor =
+      internal_static_threadkeep_v1_CreateSessionRequest_descriptor.getNestedTypes().get(1);
+    internal_static_threadkeep_v1_CreateSessionRequest_StateEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_CreateSessionRequest_StateEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_threadkeep_v1_CreateSessionResponse_descriptor =
       getDescriptor().getMessageTypes().get(2);

@@ -37,6 +37,16 @@ public final class Subscription {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_EventBatch_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_StateChange_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_StateChange_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_StateChange_SetEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_StateChange_SetEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_CompactionNotice_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -70,48 +80,58 @@ public final class Subscription {
       "to\032\036threadkeep/v1/compaction.proto\032\031thre" +
       "adkeep/v1/event.proto\032!threadkeep/v1/eve" +
       "nt_removal.proto\032\033threadkeep/v1/session." +
-      "proto\"\253\001\n\017SessionVersions\022\037\n\013log_version" +
-      "\030\001 \001(\003R\nlogVersion\022%\n\016window_version\030\002 \001" +
-      "(\003R\rwindowVersion\022\031\n\010last_seq\030\003 \001(\003R\007las" +
-      "tSeq\0225\n\006window\030\004 \001(\0132\035.threadkeep.v1.Win" +
-      "dowCountersR\006window\"_\n\nEventBatch\0223\n\006eve" +
-      "nts\030\001 \003(\0132\033.threadkeep.v1.SessionEventR\006" +
-      "events\022\034\n\tcontinues\030\002 \001(\010R\tcontinues\"\244\001\n" +
-      "\020CompactionNotice\0229\n\ncompaction\030\001 \001(\0132\031." +
-      "threadkeep.v1.CompactionR\ncompaction\0227\n\010" +
-      "inserted\030\002 \003(\0132\033.threadkeep.v1.SessionEv" +
-      "entR\010inserted\022\034\n\tcontinues\030\003 \001(\010R\tcontin" +
-      "ues\"w\n\rSessionChange\0224\n\004kind\030\001 \001(\0162 .thr" +
-      "eadkeep.v1.SessionChangeKindR\004kind\0220\n\007se" +
-      "ssion\030\002 \001(\0132\026.threadkeep.v1.SessionR\007ses" +
-      "sion\"?\n\nCheckpoint\0221\n\004kind\030\001 \001(\0162\035.threa" +
-      "dkeep.v1.CheckpointKindR\004kind\"\225\004\n\006Change" +
-      "\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessio" +
-      "nRefR\007session\0221\n\005batch\030\002 \001(\0132\031.threadkee" +
-      "p.v1.EventBatchH\000R\005batch\022A\n\ncompaction\030\003" +
-      " \001(\0132\037.threadkeep.v1.CompactionNoticeH\000R" +
-      "\ncompaction\022E\n\016session_change\030\004 \001(\0132\034.th" +
-      "readkeep.v1.SessionChangeH\000R\rsessionChan" +
-      "ge\022;\n\ncheckpoint\030\005 \001(\0132\031.threadkeep.v1.C" +
-      "heckpointH\000R\ncheckpoint\0228\n\007removal\030\n \001(\013" +
-      "2\034.threadkeep.v1.RemovalNoticeH\000R\007remova" +
-      "l\022!\n\014resume_token\030\006 \001(\tR\013resumeToken\022:\n\010" +
-      "versions\030\007 \001(\0132\036.threadkeep.v1.SessionVe" +
-      "rsionsR\010versions\022;\n\013change_time\030\010 \001(\0132\032." +
-      "google.protobuf.TimestampR\nchangeTimeB\006\n" +
-      "\004kind*\274\001\n\021SessionChangeKind\022#\n\037SESSION_C" +
-      "HANGE_KIND_UNSPECIFIED\020\000\022\037\n\033SESSION_CHAN" +
-      "GE_KIND_CREATED\020\001\022\037\n\033SESSION_CHANGE_KIND" +
-      "_UPDATED\020\002\022\037\n\033SESSION_CHANGE_KIND_EXPIRE" +
-      "D\020\003\022\037\n\033SESSION_CHANGE_KIND_DELETED\020\004*\313\001\n" +
-      "\016CheckpointKind\022\037\n\033CHECKPOINT_KIND_UNSPE" +
-      "CIFIED\020\000\022\033\n\027CHECKPOINT_KIND_STARTED\020\001\022\035\n" +
-      "\031CHECKPOINT_KIND_CAUGHT_UP\020\002\022\035\n\031CHECKPOI" +
-      "NT_KIND_HEARTBEAT\020\003\022\037\n\033CHECKPOINT_KIND_F" +
-      "ELL_BEHIND\020\004\022\034\n\030CHECKPOINT_KIND_DRAINING" +
-      "\020\005BU\n\021dev.threadkeep.v1P\001Z>github.com/th" +
-      "readkeep/threadkeep-go/threadkeep/v1;thr" +
-      "eadkeepv1b\006proto3"
+      "proto\032\031threadkeep/v1/state.proto\"\253\001\n\017Ses" +
+      "sionVersions\022\037\n\013log_version\030\001 \001(\003R\nlogVe" +
+      "rsion\022%\n\016window_version\030\002 \001(\003R\rwindowVer" +
+      "sion\022\031\n\010last_seq\030\003 \001(\003R\007lastSeq\0225\n\006windo" +
+      "w\030\004 \001(\0132\035.threadkeep.v1.WindowCountersR\006" +
+      "window\"\221\001\n\nEventBatch\0223\n\006events\030\001 \003(\0132\033." +
+      "threadkeep.v1.SessionEventR\006events\022\034\n\tco" +
+      "ntinues\030\002 \001(\010R\tcontinues\0220\n\005state\030\003 \001(\0132" +
+      "\032.threadkeep.v1.StateChangeR\005state\"\225\002\n\013S" +
+      "tateChange\022/\n\005scope\030\001 \001(\0162\031.threadkeep.v" +
+      "1.StateScopeR\005scope\022\030\n\007version\030\002 \001(\003R\007ve" +
+      "rsion\0225\n\003set\030\003 \003(\0132#.threadkeep.v1.State" +
+      "Change.SetEntryR\003set\022\030\n\007removed\030\004 \003(\tR\007r" +
+      "emoved\022\030\n\007omitted\030\005 \001(\010R\007omitted\022\030\n\007dele" +
+      "ted\030\006 \001(\010R\007deleted\0326\n\010SetEntry\022\020\n\003key\030\001 " +
+      "\001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\244\001\n\020C" +
+      "ompactionNotice\0229\n\ncompaction\030\001 \001(\0132\031.th" +
+      "readkeep.v1.CompactionR\ncompaction\0227\n\010in" +
+      "serted\030\002 \003(\0132\033.threadkeep.v1.SessionEven" +
+      "tR\010inserted\022\034\n\tcontinues\030\003 \001(\010R\tcontinue" +
+      "s\"w\n\rSessionChange\0224\n\004kind\030\001 \001(\0162 .threa" +
+      "dkeep.v1.SessionChangeKindR\004kind\0220\n\007sess" +
+      "ion\030\002 \001(\0132\026.threadkeep.v1.SessionR\007sessi" +
+      "on\"?\n\nCheckpoint\0221\n\004kind\030\001 \001(\0162\035.threadk" +
+      "eep.v1.CheckpointKindR\004kind\"\311\004\n\006Change\0223" +
+      "\n\007session\030\001 \001(\0132\031.threadkeep.v1.SessionR" +
+      "efR\007session\0221\n\005batch\030\002 \001(\0132\031.threadkeep." +
+      "v1.EventBatchH\000R\005batch\022A\n\ncompaction\030\003 \001" +
+      "(\0132\037.threadkeep.v1.CompactionNoticeH\000R\nc" +
+      "ompaction\022E\n\016session_change\030\004 \001(\0132\034.thre" +
+      "adkeep.v1.SessionChangeH\000R\rsessionChange" +
+      "\022;\n\ncheckpoint\030\005 \001(\0132\031.threadkeep.v1.Che" +
+      "ckpointH\000R\ncheckpoint\0222\n\005state\030\t \001(\0132\032.t" +
+      "hreadkeep.v1.StateChangeH\000R\005state\0228\n\007rem" +
+      "oval\030\n \001(\0132\034.threadkeep.v1.RemovalNotice" +
+      "H\000R\007removal\022!\n\014resume_token\030\006 \001(\tR\013resum" +
+      "eToken\022:\n\010versions\030\007 \001(\0132\036.threadkeep.v1" +
+      ".SessionVersionsR\010versions\022;\n\013change_tim" +
+      "e\030\010 \001(\0132\032.google.protobuf.TimestampR\ncha" +
+      "ngeTimeB\006\n\004kind*\274\001\n\021SessionChangeKind\022#\n" +
+      "\037SESSION_CHANGE_KIND_UNSPECIFIED\020\000\022\037\n\033SE" +
+      "SSION_CHANGE_KIND_CREATED\020\001\022\037\n\033SESSION_C" +
+      "HANGE_KIND_UPDATED\020\002\022\037\n\033SESSION_CHANGE_K" +
+      "IND_EXPIRED\020\003\022\037\n\033SESSION_CHANGE_KIND_DEL" +
+      "ETED\020\004*\313\001\n\016CheckpointKind\022\037\n\033CHECKPOINT_" +
+      "KIND_UNSPECIFIED\020\000\022\033\n\027CHECKPOINT_KIND_ST" +
+      "ARTED\020\001\022\035\n\031CHECKPOINT_KIND_CAUGHT_UP\020\002\022\035" +
+      "\n\031CHECKPOINT_KIND_HEARTBEAT\020\003\022\037\n\033CHECKPO" +
+      "INT_KIND_FELL_BEHIND\020\004\022\034\n\030CHECKPOINT_KIN" +
+      "D_DRAINING\020\005BU\n\021dev.threadkeep.v1P\001Z>git" +
+      "hub.com/threadkeep/threadkeep-go/threadk" +
+      "eep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -121,6 +141,7 @@ public final class Subscription {
           dev.threadkeep.v1.Event.getDescriptor(),
           dev.threadkeep.v1.EventRemoval.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
+          dev.threadkeep.v1.StateOuterClass.getDescriptor(),
         });
     internal_static_threadkeep_v1_SessionVersions_descriptor =
       getDescriptor().getMessageTypes().get(0);
@@ -133,37 +154,50 @@ public final class Subscription {
     internal_static_threadkeep_v1_EventBatch_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_EventBatch_descriptor,
-        new java.lang.String[] { "Events", "Continues", });
-    internal_static_threadkeep_v1_CompactionNotice_descriptor =
+        new java.lang.String[] { "Events", "Continues", "State", });
+    internal_static_threadkeep_v1_StateChange_descriptor =
       getDescriptor().getMessageTypes().get(2);
+    internal_static_threadkeep_v1_StateChange_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_StateChange_descriptor,
+        new java.lang.String[] { "Scope", "Version", "Set", "Removed", "Omitted", "Deleted", });
+    internal_static_threadkeep_v1_StateChange_SetEntry_descriptor =
+      internal_static_threadkeep_v1_StateChange_descriptor.getNestedTypes().get(0);
+    internal_static_threadkeep_v1_StateChange_SetEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_StateChange_SetEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_threadkeep_v1_CompactionNotice_descriptor =
+      getDescriptor().getMessageTypes().get(3);
     internal_static_threadkeep_v1_CompactionNotice_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CompactionNotice_descriptor,
         new java.lang.String[] { "Compaction", "Inserted", "Continues", });
     internal_static_threadkeep_v1_SessionChange_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(4);
     internal_static_threadkeep_v1_SessionChange_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SessionChange_descriptor,
         new java.lang.String[] { "Kind", "Session", });
     internal_static_threadkeep_v1_Checkpoint_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(5);
     internal_static_threadkeep_v1_Checkpoint_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_Checkpoint_descriptor,
         new java.lang.String[] { "Kind", });
     internal_static_threadkeep_v1_Change_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_threadkeep_v1_Change_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_Change_descriptor,
-        new java.lang.String[] { "Session", "Batch", "Compaction", "SessionChange", "Checkpoint", "Removal", "ResumeToken", "Versions", "ChangeTime", "Kind", });
+        new java.lang.String[] { "Session", "Batch", "Compaction", "SessionChange", "Checkpoint", "State", "Removal", "ResumeToken", "Versions", "ChangeTime", "Kind", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.CompactionOuterClass.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();
     dev.threadkeep.v1.EventRemoval.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
+    dev.threadkeep.v1.StateOuterClass.getDescriptor();
   }
 
   // @@protoc_insertion_point(outer_class_scope)

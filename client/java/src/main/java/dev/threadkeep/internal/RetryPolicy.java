@@ -7,6 +7,7 @@ import dev.threadkeep.v1.MemoryServiceGrpc;
 import dev.threadkeep.v1.SearchServiceGrpc;
 import dev.threadkeep.v1.ServerServiceGrpc;
 import dev.threadkeep.v1.SessionServiceGrpc;
+import dev.threadkeep.v1.StateServiceGrpc;
 import dev.threadkeep.v1.ToolServiceGrpc;
 import io.grpc.MethodDescriptor.MethodType;
 import java.time.Duration;
@@ -47,6 +48,7 @@ public record RetryPolicy(int attempts, Duration first, Duration longest) {
     return Stream.of(
             SessionServiceGrpc.getServiceDescriptor(),
             EventServiceGrpc.getServiceDescriptor(),
+            StateServiceGrpc.getServiceDescriptor(),
             CompactionServiceGrpc.getServiceDescriptor(),
             SearchServiceGrpc.getServiceDescriptor(),
             MemoryServiceGrpc.getServiceDescriptor(),

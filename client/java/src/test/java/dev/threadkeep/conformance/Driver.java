@@ -84,7 +84,7 @@ public final class Driver {
   @SuppressWarnings("unchecked") // each method parses its own parameters
   private static MethodDescriptor<Object, Object> method(String name) {
     var methods = Stream.of(SessionServiceGrpc.getServiceDescriptor(), EventServiceGrpc.getServiceDescriptor(),
-        CompactionServiceGrpc.getServiceDescriptor(), SubscriptionServiceGrpc.getServiceDescriptor(),
+        StateServiceGrpc.getServiceDescriptor(), CompactionServiceGrpc.getServiceDescriptor(), SubscriptionServiceGrpc.getServiceDescriptor(),
         ConsumerServiceGrpc.getServiceDescriptor(), ServerServiceGrpc.getServiceDescriptor(),
         SearchServiceGrpc.getServiceDescriptor(), MemoryServiceGrpc.getServiceDescriptor(),
         ToolServiceGrpc.getServiceDescriptor()).flatMap(service -> service.getMethods().stream());

@@ -1,0 +1,26 @@
+"""The state of a session, a user or an app, as it was read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class State(Mapping[str, Any]):
+    """Values by key, as `json.loads` reads them, and the version to expect in a patch. `texts`: the JSON text of each value,
+    as it was set."""
+
+    texts: Mapping[str, str]
+    version: int = 0
+
+    def __getitem__(self, key: str) -> Any:
+        return json.loads(self.texts[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)

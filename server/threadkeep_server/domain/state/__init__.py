@@ -1,0 +1,1 @@
+"""State of sessions, users and apps."""

@@ -1,0 +1,101 @@
+"""Conversion of state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from threadkeep.v1 import state_pb2, subscription_pb2
+from threadkeep.v1 import state_service_pb2 as pb
+
+from ...domain import validation
+from ...domain.errors import InvalidField
+from ...domain.state.state import (
+    MAX_PATCHED_KEYS,
+    MAX_VALUE_BYTES,
+    StateDelta,
+    StateName,
+    StatePage,
+    StatePatch,
+    StateQuery,
+    StateRecord,
+    StateScope,
+)
+from .sessions import ref_of
+
+_SCOPES = {0: StateScope.SESSION} | {int(scope): scope for scope in StateScope}
+
+
+def name_of(request: pb.GetStateRequest | pb.PatchStateRequest) -> StateName:
+    """Returns the name of the state. The service adds what the credential implies, and checks that nothing is missing."""
+    scope = _SCOPES.get(request.scope)
+    if scope is None:
+        raise InvalidField("scope", "must be STATE_SCOPE_SESSION, STATE_SCOPE_USER or STATE_SCOPE_APP")
+    ref = ref_of(request.session, creating=scope is not StateScope.SESSION)
+    if scope is not StateScope.SESSION and ref.session_id:
+        raise InvalidField("session.session_id", "must be empty: the state is not that of a session")
+    if scope is StateScope.APP and ref.user_id:
+        raise InvalidField("session.user_id", "must be empty: the state is that of an app")
+    return StateName(scope, ref)
+
+
+def query_of(request: pb.GetStateRequest, scope: StateScope, max_bytes: int) -> StateQuery:
+    as_of = request.as_of_log_version if request.HasField("as_of_log_version") else None
+    if as_of is not None and scope is not StateScope.SESSION:
+        raise InvalidField("as_of_log_version", "is for the state of a session only")
+    if as_of is not None and as_of < 0:
+        raise InvalidField("as_of_log_version", "must not be negative")
+    return StateQuery(
+        keys=_keys("keys", request.keys),
+        prefix=validation.identifier("key_prefix", request.key_prefix),
+        after=validation.identifier("after_key", request.after_key),
+        limit=validation.page_size("page_size", request.page_size, default=MAX_PATCHED_KEYS, most=MAX_PATCHED_KEYS),
+        max_bytes=max_bytes,
+        as_of=as_of,
+    )
+
+
+def patch_of(field: str, patch: state_pb2.StatePatch) -> StatePatch:
+    """Returns the checked patch, which may be empty."""
+    if len(patch.set) + len(patch.remove) > MAX_PATCHED_KEYS:
+        raise InvalidField(field, f"must have at most {MAX_PATCHED_KEYS:,} keys")
+    removed = _keys(f"{field}.remove", patch.remove)
+    values = values_of(f"{field}.set", patch.set)
+    if twice := values.keys() & set(removed):
+        raise InvalidField(f"{field}.remove", f"must not name a key of set, such as {min(twice)!r}")
+    return StatePatch(values, removed)
+
+
+def values_of(field: str, values: Mapping[str, str]) -> dict[str, str]:
+    """Returns checked values by key."""
+    validation.count(field, values, MAX_PATCHED_KEYS)
+    for key, value in values.items():
+        validation.identifier(f"{field} key", key, required=True)
+        validation.json_value(f"{field}[{key!r}]", value, MAX_VALUE_BYTES)
+    return dict(values)
+
+
+def delta_of(field: str, delta: state_pb2.StateDelta) -> StateDelta | None:
+    """Returns the checked changes by scope; None if there are none."""
+    given = {StateScope.SESSION: delta.session, StateScope.USER: delta.user, StateScope.APP: delta.app}
+    patches = {scope: patch_of(f"{field}.{scope.name.lower()}", patch) for scope, patch in given.items()}
+    return {scope: patch for scope, patch in patches.items() if patch} or None
+
+
+def _keys(field: str, keys: Sequence[str]) -> tuple[str, ...]:
+    validation.count(field, keys, MAX_PATCHED_KEYS)
+    return tuple(dict.fromkeys(validation.identifier(f"{field}[{i}]", key, required=True) for i, key in enumerate(keys)))
+
+
+def state_to(page: StatePage) -> state_pb2.State:
+    return state_pb2.State(values=page.values, version=page.version)
+
+
+def state_change_to(record: StateRecord) -> subscription_pb2.StateChange:
+    return subscription_pb2.StateChange(
+        scope=state_pb2.StateScope.ValueType(record.scope),
+        version=record.version,
+        set=record.patch.set,
+        removed=record.patch.remove,
+        omitted=record.omitted,
+        deleted=record.deleted,
+    )
