@@ -26,10 +26,11 @@ from threadkeep_server.store.contract.events import EventPage, EventQuery
 from threadkeep_server.store.contract.history import AsOf
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.inmemory import compaction as inmemory_compaction
-from threadkeep_server.store.sql.compaction import compact_queries, selections
+from threadkeep_server.store.sql.compaction import selections
 from threadkeep_server.store.sql.history import moments
 from threadkeep_server.store.sql.log import append_group
 from threadkeep_server.store.sql.log.slices import archivings
+from threadkeep_server.store.sql.log.writing import window_places
 
 __all__ = ["_few_rows_at_first"]  # a fixture
 
@@ -48,7 +49,7 @@ def _few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(module, "ARCHIVED_AT_ONCE", request.param)
     monkeypatch.setattr(append_group, "COUNTED_EVERY", 3)
     monkeypatch.setattr(moments, "_MOMENT", moments._MOMENT.replace("+ 64)", "+ 3)"))
-    for module in (compact_queries, inmemory_compaction):
+    for module in (window_places, inmemory_compaction):
         monkeypatch.setattr(module, "spread", _spread)
 
 
