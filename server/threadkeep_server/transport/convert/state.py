@@ -56,6 +56,8 @@ def query_of(request: pb.GetStateRequest, scope: StateScope, max_bytes: int) -> 
 
 def patch_of(field: str, patch: state_pb2.StatePatch) -> StatePatch:
     """Returns the checked patch, which may be empty."""
+    validation.count(f"{field}.set", patch.set, MAX_PATCHED_KEYS)
+    validation.count(f"{field}.remove", patch.remove, MAX_PATCHED_KEYS)
     if len(patch.set) + len(patch.remove) > MAX_PATCHED_KEYS:
         raise InvalidField(field, f"must have at most {MAX_PATCHED_KEYS:,} keys")
     removed = _keys(f"{field}.remove", patch.remove)
