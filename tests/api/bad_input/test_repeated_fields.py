@@ -34,7 +34,11 @@ VALID: dict[str, Callable[[Any], None]] = {
             message=message_pb2.ChatMessage(role=message_pb2.ROLE_USER), synthetic=True, compaction_source="c"
         )
     ),
-    "MemoryEntry": lambda entry: setattr(entry.content, "role", message_pb2.ROLE_USER),
+    "MemoryEntry": lambda entry: entry.content.CopyFrom(
+        message_pb2.ChatMessage(role=message_pb2.ROLE_USER, parts=[message_pb2.Part(text="t")])
+    ),
+    "MemoryName": lambda name: setattr(name, "id", "m"),
+    "ReplaceSuffixRequest": lambda request: setattr(request, "operation_id", "o"),
     "CompactionPolicy": lambda policy: setattr(policy.trigger, "tokens", 1),
     "SetCompactionPolicyRequest": lambda request: setattr(request.scope, "server", True),
     "UpdateSessionRequest": lambda request: request.update_mask.paths.append("labels"),

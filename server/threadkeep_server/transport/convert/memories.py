@@ -115,8 +115,9 @@ def is_replacing(request: pb.UpsertMemoriesRequest) -> bool:
 
 
 def names_of(field: str, names: Sequence[memory_pb2.MemoryName]) -> tuple[str, ...]:
-    """Returns stored names, or so many of them that the service rejects their number."""
-    return tuple(_name(f"{field}[{index}]", name) for index, name in enumerate(names[: MOST_IDS + 1]))
+    """Returns stored names."""
+    validation.count(field, names, MOST_IDS)
+    return tuple(_name(f"{field}[{index}]", name) for index, name in enumerate(names))
 
 
 def _name(within: str, name: memory_pb2.MemoryName) -> str:
