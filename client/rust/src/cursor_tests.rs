@@ -17,7 +17,7 @@ fn change(id: &str, version: i64, kind: Kind) -> Change {
 }
 
 fn batch(texts: &[&str], continues: bool) -> Kind {
-    Kind::Batch(EventBatch { events: texts.iter().map(|text| user(*text)).collect(), continues })
+    Kind::Batch(EventBatch { events: texts.iter().map(|text| user(*text)).collect(), continues, ..Default::default() })
 }
 
 fn part(texts: &[&str]) -> Change {

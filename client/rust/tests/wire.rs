@@ -216,7 +216,7 @@ async fn dropping_a_future_ends_its_call() {
 #[tokio::test]
 async fn a_subscription_resumes_where_it_stopped() {
     let checkpoint = || Kind::Checkpoint(v1::Checkpoint::default());
-    let batch = || Kind::Batch(v1::EventBatch { events: vec![user("hi")], continues: false });
+    let batch = || Kind::Batch(v1::EventBatch { events: vec![user("hi")], continues: false, ..Default::default() });
     let (address, log) = serve(move |number| match number {
         0 => Reply::Message(frame(vec![change("t0", checkpoint())])),
         1 => Reply::Reset,

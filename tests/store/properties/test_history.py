@@ -13,10 +13,20 @@ from hypothesis import strategies as st
 from tests.store.conftest import Both
 from tests.store.engines.slices import stop_slices
 from tests.store.properties.test_properties import QUERIES
-from tests.store.properties.test_windows import AMOUNTS, LOGS, SPECS, Plan, _few_rows_at_first, _renamed
+from tests.store.properties.test_removals import REMOVALS, Removing, id_of
+from tests.store.properties.test_windows import (
+    AMOUNTS,
+    BATCHES,
+    LOGS,
+    PLANS,
+    SPECS,
+    Plan,
+    _few_rows_at_first,
+    _renamed,
+)
 from tests.support.clock import NOW
 from tests.support.runs.thoroughness import on_stores
-from tests.support.sessions import TENANT, append, new_session, ref
+from tests.support.sessions import TENANT, append, new_session, read, ref
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.errors import ThreadkeepError
 from threadkeep_server.domain.filters import ALL, EventFilter
@@ -27,6 +37,7 @@ from threadkeep_server.store.contract.history import AsOf
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.inmemory import compaction as inmemory_compaction
 from threadkeep_server.store.sql.compaction import selections
+from threadkeep_server.store.sql.event_removals import remove_queries
 from threadkeep_server.store.sql.history import moments
 from threadkeep_server.store.sql.log import append_group
 from threadkeep_server.store.sql.log.slices import archivings
@@ -40,12 +51,20 @@ READS = st.lists(QUERIES, min_size=1, max_size=2)
 CONTEXTS = st.lists(st.tuples(SPECS, AMOUNTS), min_size=1, max_size=2)
 
 
+REMOVED, ERASED = (
+    st.tuples(BATCHES, st.lists(BATCHES | PLANS | removals | removals, min_size=1, max_size=8)).map(
+        lambda log: [log[0], *log[1]]
+    )
+    for removals in (REMOVALS.map(lambda removal: replace(removal, erase=False)), REMOVALS)
+)
+
+
 @pytest.fixture(autouse=True, params=[1, 1000])
 def _few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third event has counters, and gaps between events are small, so that inserted ones are moved. With 1, events of
     compactions wait to be marked."""
     stop_slices(monkeypatch)
-    for module in (archivings, selections):
+    for module in (archivings, selections, remove_queries):
         monkeypatch.setattr(module, "ARCHIVED_AT_ONCE", request.param)
     monkeypatch.setattr(append_group, "COUNTED_EVERY", 3)
     monkeypatch.setattr(moments, "_MOMENT", moments._MOMENT.replace("+ 64)", "+ 3)"))
@@ -83,6 +102,10 @@ class History:
         try:
             if isinstance(step, Plan):
                 await store.compact(step.request(number, self.of, await self.both.reference.read_window(TENANT, self.of)))
+            elif isinstance(step, Removing):
+                window = await self.both.reference.read_window(TENANT, self.of)
+                log = await read(self.both.reference, of=self.of)
+                await store.remove(step.request(number, self.of, window, list(dict.fromkeys(map(id_of, log)))))
             else:
                 new = new_session(self.of.session_id, user=self.of.user_id)
                 await append(store, *_renamed(step, f"{number}"), to=self.of, create=new, now=NOW + number)
@@ -128,5 +151,43 @@ def test_a_read_as_of_any_version_answers_what_was_answered_then(
             for seq, version in history.versions.items():
                 assert await history.read(store, AsOf(seq=seq)) == history.answers[version]
             assert (await history.read(store, AsOf(log_version=0)))[0][0] == [EventPage([])]
+
+    both.runner.run(check())
+
+
+@on_stores(40)
+@given(steps=REMOVED, queries=READS, specs=CONTEXTS)
+def test_a_read_as_of_any_version_answers_what_was_answered_before_removals(
+    both: Both, steps: list[Any], queries: list[Any], specs: list[Any]
+) -> None:
+    """Of removals that archive: an erased event is a tombstone at every moment."""
+    history = History(both, ref(both.next_name()), [(ALL, False, 1000, SOME), *queries], [(ContextSpec(), None), *specs])
+
+    async def check() -> None:
+        await history.write(steps)
+        for store in (both.reference, both.tested):
+            for version, answer in history.answers.items():
+                assert await history.read(store, AsOf(log_version=version)) == answer
+
+    both.runner.run(check())
+
+
+@on_stores(40)
+@given(steps=ERASED, specs=CONTEXTS)
+def test_a_read_as_of_any_version_after_erasures_is_the_same_in_every_store(
+    both: Both, steps: list[Any], specs: list[Any]
+) -> None:
+    history = History(
+        both, ref(both.next_name()), [(ALL, False, 1000, SOME), (ACTIVE, False, 3, SOME)], [(ContextSpec(), None), *specs]
+    )
+
+    async def check() -> None:
+        await history.write(steps)
+        for version, answer in history.answers.items():
+            found = [await history.read(store, AsOf(log_version=version)) for store in (both.reference, both.tested)]
+            assert found[0] == found[1]
+            assert [event.seq for page in found[0][0][0] for event in page.events] == [
+                event.seq for page in answer[0][0] for event in page.events
+            ]
 
     both.runner.run(check())

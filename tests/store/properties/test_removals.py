@@ -19,7 +19,7 @@ from tests.support.sessions import TENANT, append, new_session, read, ref
 from threadkeep.v1 import event_pb2
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.feed import FeedScope, Position
-from threadkeep_server.domain.model import EventDraft, NewSession, SessionRef
+from threadkeep_server.domain.model import EventDraft, NewSession, SessionRef, StoredEvent
 from threadkeep_server.domain.removals import Operation
 from threadkeep_server.store.contract.compaction import WindowRead
 from threadkeep_server.store.contract.removals import Chosen, Clear, Pop, RemovalRequest, Removed, Suffix, Upsert, What
@@ -140,7 +140,7 @@ def test_a_log_with_removals(both: Both, log: list[Any]) -> None:
             window = None if number == 0 else await both.reference.read_window(TENANT, of)
             answers = [await _step(store, new, number, step, window, known) for store in (both.tested, both.reference)]
             assert answers[0] == answers[1]
-            known = list(dict.fromkeys(_id_of(event.body) for event in await read(both.reference, of=of)))
+            known = list(dict.fromkeys(id_of(event) for event in await read(both.reference, of=of)))
         stores = (both.tested, both.reference)
         lists = [await read(store, of=of) for store in stores]
         assert lists[0] == lists[1]
@@ -155,5 +155,5 @@ def test_a_log_with_removals(both: Both, log: list[Any]) -> None:
     both.runner.run(check())
 
 
-def _id_of(body: bytes) -> str:
-    return event_pb2.SessionEvent.FromString(body).event_id
+def id_of(event: StoredEvent) -> str:
+    return event_pb2.SessionEvent.FromString(event.body).event_id

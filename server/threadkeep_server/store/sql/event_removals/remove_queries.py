@@ -115,8 +115,8 @@ class _Application:
             erased=_erased(self._request, self._session, gone),
         )
         self._write_session(versions, drafts)
-        if not wanted.appends_only:
-            record_window(self._connection, self._session.id, versions, self._places)
+        # Also if it only appends: its events have no counters, which reads as of a moment look for.
+        record_window(self._connection, self._session.id, versions, self._places)
         self._record(wanted, outcome, inserted, sum(len(draft.body) for draft in drafts))
         return Done(self._session.id, Removed(outcome, popped), drafts)
 
