@@ -65,6 +65,8 @@ class FakeServicer:
     async def GetContext(self, _: Message, __: Caller) -> Message:
         return event_service_pb2.GetContextResponse()
 
+    ListUserEvents = PopEvents = ClearEvents = EraseEvents = ReplaceSuffix = GetContext
+
     async def AppendEvents(self, request: event_service_pb2.AppendEventsRequest, _: Caller) -> Message:
         self.called.set()
         await asyncio.sleep(0.2)
