@@ -204,7 +204,7 @@ async def test_wrong_nested_json_is_rejected_with_its_path(gateway: Gateway, bod
             '{"events":[{"message":{"role":"USER"}}]}',
             "events[0].message.role must be one of ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, not USER",
         ),
-        ('{"ifExists":"IGNORE"}', "if_exists must be one of IF_EXISTS_REPLAY, IF_EXISTS_IGNORE, not IGNORE"),
+        ('{"ifExists":"IGNORE"}', "if_exists must be one of IF_EXISTS_REPLAY, IF_EXISTS_IGNORE, IF_EXISTS_REPLACE, not IGNORE"),
         ('{"events":[{"message":{"role":["ROLE_USER"]}}]}', "events.message.role has a wrong value: expected a name"),
     ],
 )
