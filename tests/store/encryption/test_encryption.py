@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from tests.support.candidates import caught_up, said_in
 from tests.support.clock import NOW
 from tests.support.codec import draft, texts
+from tests.support.databases.logs import logs_are_empty
 from tests.support.feed import follow
 from tests.support.memories import found, holding, memory, remember, remembered
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search
@@ -82,7 +83,7 @@ def in_files(folder: Path) -> bool:
 async def is_plain(store: SqlStore, folder: Path) -> bool:
     """Whether the secret is in the database: in the files of SQLite, in the rows of PostgreSQL."""
     if Capability.FTS5 in store._engine.capabilities:
-        assert await store._engine.empty_logs()
+        assert await logs_are_empty(store)
         return in_files(folder)
 
     def unit(connection: Connection) -> bool:

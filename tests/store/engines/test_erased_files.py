@@ -11,6 +11,7 @@ import pytest
 from tests.support.candidates import caught_up
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
+from tests.support.databases.logs import logs_are_empty
 from tests.support.memories import ALICE, memory
 from tests.support.memories import upsert as upsert_memory
 from tests.support.removals import clear, erase_events, upsert
@@ -77,7 +78,7 @@ async def test_deleted_text_is_removed_from_the_files_behind_the_deletion(
 ) -> None:
     async with open_store(sqlite_url, CODEC) as store:
         await fill(store)
-        assert await store._engine.empty_logs()
+        assert await logs_are_empty(store)
         assert list(holding(tmp_path)) == ["threadkeep.db", "threadkeep.db.search"]
         await remove(store)
         assert store._cleaner is not None
