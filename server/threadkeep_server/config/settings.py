@@ -143,8 +143,9 @@ class Settings(
     )
     sweep_hold: Duration = Field(
         default=timedelta(hours=24),
-        description="How long expired sessions are kept when the clock may be wrong: it moved by hours, nothing was stored for "
-        "a day before the start, or more than a tenth of the sessions (and more than 1,000) expired at once. 0: not at all.",
+        description="How long expired sessions and memories are kept when the clock may be wrong: it moved by hours, nothing "
+        "was stored for a day before the start, or more than a tenth of the sessions (and more than 1,000) expired at once. 0: "
+        "not at all.",
     )
     search_index: bool = Field(
         default=True,

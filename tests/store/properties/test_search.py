@@ -133,7 +133,7 @@ async def _fill(store: Store, name: Any, batches: Sequence[Any], archived: Seque
     ids: list[str] = []
     for batch in batches:
         drafts = [
-            draft(**fields, metadata_json="\t".join(map(" ".join, words)), event_id=f"e{len(ids) + number}")
+            draft(**fields | {"metadata_json": "\t".join(map(" ".join, words))}, event_id=f"e{len(ids) + number}")
             for number, (fields, words) in enumerate(batch)
         ]
         ids += [each.event_id for each in drafts]
