@@ -8,7 +8,18 @@ from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 from ...domain.errors import NothingToCompact, VersionMismatch
-from ...domain.model import NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, Versions, WindowEvent
+from ...domain.model import (
+    NO_USAGE,
+    POSITION_STEP,
+    Compaction,
+    Counters,
+    EventDraft,
+    Session,
+    SessionRef,
+    Usage,
+    Versions,
+    WindowEvent,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +189,12 @@ def compaction_of(request: CompactionRequest, versions: Versions, seqs: Sequence
         window_version=versions.window_version + 1,
         usage=request.usage,
     )
+
+
+def floor_of(position: int) -> int:
+    """Returns the last position of an appended event before this one, whether or not there is such an event. Inserted events
+    may be moved, but not past it."""
+    return (position - 1) // POSITION_STEP * POSITION_STEP
 
 
 def spread(low: int, high: int, count: int) -> list[int] | None:

@@ -18,6 +18,7 @@ from ..contract.compaction import (
     WindowRead,
     check_versions,
     compaction_of,
+    floor_of,
     parted,
     spread,
 )
@@ -158,18 +159,13 @@ def _gap(log: Log, before: int | None) -> tuple[int, int]:
     if before is None:
         return end, end + POSITION_STEP
     high = next(entry.position for entry in log.entries if entry.key == before)
-    return max(_floor(high), *(entry.position for entry in log.entries if entry.position < high), 0), high
+    return max(floor_of(high), *(entry.position for entry in log.entries if entry.position < high), 0), high
 
 
 def _make_room(log: Log, high: int) -> None:
     """Spreads the events that compactions inserted between two appended ones, so that a wide gap is before `high`."""
-    floor, size = _floor(high), POSITION_STEP
+    floor, size = floor_of(high), POSITION_STEP
     between = [i for i, entry in enumerate(log.entries) if floor < entry.position < floor + size]
     before = sum(log.entries[i].position < high for i in between)
     for i, offset in zip(between, parted(before, len(between) - before, size), strict=True):
         log.entries[i] = replace(log.entries[i], position=floor + offset)
-
-
-def _floor(position: int) -> int:
-    """Returns the last position of an appended event before this one, whether or not there is such an event."""
-    return (position - 1) // POSITION_STEP * POSITION_STEP

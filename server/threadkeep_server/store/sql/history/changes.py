@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from ....domain.model import POSITION_STEP, Versions
+from ...contract.compaction import floor_of
 from ..log.change_details import state_columns
 from ..log.slices.archivings import is_unlisted, window_of
 from ..schema.history import FLOORS, window_changes
@@ -26,12 +27,6 @@ def record_window(connection: Connection, session: int, after: Versions, inserte
     floors = [end if position is None else floor_of(position) for position in found]
     row = {"session": session, "migrated": False, **dict(zip(FLOORS, floors, strict=True)), **state_columns(after)}
     connection.execute(window_changes.insert(), row)
-
-
-def floor_of(position: int) -> int:
-    """Returns the last position of an appended event before this one, whether or not there is such an event. Inserted events
-    may be moved, but not past it."""
-    return (position - 1) // POSITION_STEP * POSITION_STEP
 
 
 def _conversation_floor(connection: Connection, session: int) -> int:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from .....domain.model import POSITION_STEP
-from ....contract.compaction import parted, spread
+from ....contract.compaction import floor_of, parted, spread
 from ...schema.tables import events
 
 _e = events.c
@@ -43,14 +43,14 @@ class WindowPlaces:
         if anchor is None:
             return last_seq * POSITION_STEP, (last_seq + 1) * POSITION_STEP
         high = self.position(anchor)
-        floor = _floor(high)
+        floor = floor_of(high)
         between = (_e.session == self._session, _e.position > floor, _e.position < high)
         low = self._connection.execute(sa.select(sa.func.max(_e.position)).where(*between)).scalar()
         return low or floor, high
 
     def _make_room(self, high: int) -> None:
         """Spreads the events that were inserted between two appended ones, so that a wide gap is before `high`."""
-        floor = _floor(high)
+        floor = floor_of(high)
         within = (_e.session == self._session, _e.position > floor, _e.position < floor + POSITION_STEP)
         rows = self._connection.execute(sa.select(_e.id, _e.position).where(*within).order_by(_e.position)).all()
         before = sum(row.position < high for row in rows)
@@ -60,8 +60,3 @@ class WindowPlaces:
         moved = [{"row": row.id, "to": floor + offset} for row, offset in zip(rows, offsets, strict=True)]
         if moved:
             self._connection.execute(_MOVE, moved)
-
-
-def _floor(position: int) -> int:
-    """Returns the last position of an appended event before this one, whether or not there is such an event."""
-    return (position - 1) // POSITION_STEP * POSITION_STEP
