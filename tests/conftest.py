@@ -18,6 +18,7 @@ from tests.support.databases.postgres import HOW_TO_INSTALL, NO_PGVECTOR, Postgr
 from tests.support.runs.printed import print_said, say
 from tests.support.runs.scheduler import Spread, in_order
 from tests.support.runs.thoroughness import examples
+from tests.support.servers.authorities import leave_out_public_authorities
 
 # Deadlines measure the machine, not the code. In CI the examples are the same in every run; elsewhere each run looks further.
 settings.register_profile(
@@ -29,6 +30,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 # A shell ignores Ctrl-C for what it runs in the background, and its children would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+leave_out_public_authorities()
 
 _databases = count(1)
 

@@ -48,16 +48,22 @@ func (o expectOption) set(s *settings) {
 }
 
 // Expect sets the precondition of a write: Expect(LogVersion(3)). Otherwise it fails with ErrVersionMismatch. Without one,
-// concurrent appends are serialized and always succeed.
+// concurrent appends are serialized and always succeed. Appends take a LogVersion or a LastEventID, patches of a state a
+// StateVersion, other writes a LogVersion.
 func Expect(precondition Precondition) interface {
 	AppendOption
 	ApplyOption
+	PopOption
+	ClearOption
+	RewindOption
+	EraseEventsOption
+	PatchOption
 } {
 	return expectOption{precondition}
 }
 
-// WithCreateIfMissing creates the session in the same commit if it does not exist, with the expiry, labels and metadata of the
-// options. Other options have no effect here.
+// WithCreateIfMissing creates the session in the same commit if it does not exist, with the expiry, labels, metadata and state of
+// the options. Other options have no effect here.
 func WithCreateIfMissing(opts ...CreateOption) AppendOption {
 	return appendOption(func(s *settings) { s.createIfMissing = settingsOf(opts, CreateOption.forCreate) })
 }
@@ -76,7 +82,7 @@ func MaxOutstanding(n int) AppendOption {
 //
 // Events without an id get one in a copy before they are sent, so that the client's retries store nothing twice. To retry after
 // errors yourself, append the same WithIDs(events) again. Errors: ErrSessionNotFound, ErrVersionMismatch, ErrEventIDConflict,
-// ErrEventTooLarge, ErrBatchTooLarge, and those of every call.
+// ErrOperationConflict, ErrEventTooLarge, ErrBatchTooLarge, ErrStateTooLarge, and those of every call.
 func (s *SessionHandle) Append(ctx context.Context, events []*Event, opts ...AppendOption) (*Appended, error) {
 	request, err := s.appendRequest(events, opts)
 	if err != nil {
@@ -101,19 +107,24 @@ func (s *SessionHandle) sayDropped(ctx context.Context) {
 
 func (s *SessionHandle) appendRequest(events []*Event, opts []AppendOption) (*pb.AppendEventsRequest, error) {
 	given := settingsOf(opts, AppendOption.forAppend)
-	request := &pb.AppendEventsRequest{Session: s.ref, Events: WithIDs(events), IfExists: given.ifExists}
+	request := &pb.AppendEventsRequest{
+		Session: s.ref, Events: WithIDs(events), IfExists: given.ifExists, Replaced: given.mode, OperationId: given.operationID,
+		StateDelta: given.delta,
+	}
 	switch expected := given.expect.(type) {
 	case LogVersion:
 		request.Precondition = &pb.AppendEventsRequest_ExpectedLogVersion{ExpectedLogVersion: int64(expected)}
 	case LastEventID:
 		request.Precondition = &pb.AppendEventsRequest_ExpectedLastEventId{ExpectedLastEventId: string(expected)}
+	case StateVersion:
+		given.fail("an append expects a LogVersion or a LastEventID")
 	}
 	if missing := given.createIfMissing; missing != nil {
 		if missing.err != nil {
 			return nil, missing.err
 		}
 		request.CreateIfMissing = &pb.CreateIfMissing{
-			Expiry: missing.expiry, MetadataJson: value(missing.metadata), Labels: missing.labels,
+			Expiry: missing.expiry, MetadataJson: value(missing.metadata), Labels: missing.labels, State: missing.values,
 		}
 	}
 	return request, given.err

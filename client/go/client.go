@@ -177,3 +177,62 @@ func (s *SessionHandle) Ref() *SessionRef {
 func (s *SessionHandle) WithMemory(provider MemoryProvider) *SessionHandle {
 	return &SessionHandle{client: s.client, ref: s.ref, memory: provider}
 }
+
+// Scoped is an option of every call that covers the data of a user and an app.
+type Scoped interface {
+	ScopeOption
+	SessionsOption
+	ExpiredOption
+	EraseOption
+	UserEventsOption
+	SearchOption
+	WatchAllOption
+	ConsumeOption
+}
+
+// ScopedByApp is an option of every call that covers the data of an app.
+type ScopedByApp interface {
+	Scoped
+	UsersOption
+}
+
+// AnyUser covers every user within the token's reach, unless WithUser is given. Without it a call covers the client's user.
+func AnyUser() Scoped {
+	return scopeOption(func(s *settings) { s.anyUser = true })
+}
+
+// AnyApp covers every app, unless WithApp is given. Without it a call covers the client's app, if it has one.
+func AnyApp() ScopedByApp {
+	return scopeOption(func(s *settings) { s.anyApp = true })
+}
+
+// WithUser covers this user instead of the client's.
+func WithUser(userID string) Scoped {
+	return scopeOption(func(s *settings) { s.userID = userID })
+}
+
+// WithApp covers this app instead of the client's; "" is what has no app.
+func WithApp(app string) ScopedByApp {
+	return scopeOption(func(s *settings) { s.app = &app })
+}
+
+// userOf returns the user of a request: that of the options or the client's; empty for any.
+func (c *Client) userOf(s *settings) string {
+	if s.userID != "" || s.anyUser {
+		return s.userID
+	}
+	return c.user.GetUserId()
+}
+
+// appOf returns the app of a request: that of the options or the client's; nil for any.
+func (c *Client) appOf(s *settings) *string {
+	if s.app != nil || s.anyApp {
+		return s.app
+	}
+	return c.user.App
+}
+
+// changeScope returns the scope of a watch or a consumer.
+func (c *Client) changeScope(s *settings) *pb.ChangeScope {
+	return &pb.ChangeScope{App: c.appOf(s), UserId: c.userOf(s), Labels: s.labels}
+}

@@ -49,13 +49,18 @@ func WithStrategy(strategy *pb.CompactionStrategy) interface {
 	return planOption(func(s *settings) { s.strategy = strategy })
 }
 
-// WithBranch compacts the events of this branch only.
+// WithBranch compacts the events of this branch only. A removal takes events of exactly this branch, and
+// Usage has theirs; "" is the root, which EraseEvents refuses.
 func WithBranch(branch string) interface {
 	CompactOption
 	PlanOption
 	ApplyOption
+	PopOption
+	SuffixOption
+	EraseEventsOption
+	UsageOption
 } {
-	return branchOption(func(s *settings) { s.branch = branch })
+	return branchOption(func(s *settings) { s.branch, s.hasBranch = branch, true })
 }
 
 // WithActor names the caller, for the record.

@@ -237,3 +237,104 @@ func ExampleSessionHandle_CallTool() {
 	fmt.Println(len(tools) > 0, result.GetIsError())
 	// Output: true false
 }
+
+func ExampleStateHandle() {
+	ctx, client := context.Background(), connected()
+	defer client.Close()
+	trip := client.Session("trip")
+	_, err := trip.Create(ctx, threadkeep.WithState(map[string]any{"cart": map[string]int{"items": 1}}))
+	check(err)
+	state, err := trip.State().Get(ctx)
+	check(err)
+	_, err = trip.State().Patch(ctx, map[string]any{"gift": nil}, threadkeep.RemoveKeys("cart"), threadkeep.Expect(state.Version))
+	check(err)
+	_, err = trip.State().Patch(ctx, map[string]any{"gift": "book"}, threadkeep.Expect(state.Version))
+	fmt.Println(errors.Is(err, threadkeep.ErrVersionMismatch))
+	_, err = trip.Append(ctx, threadkeep.Events(threadkeep.Assistant("Booked.")), threadkeep.ChangeUserState(map[string]any{"trips": 1}))
+	check(err)
+	user, err := client.UserState().Get(ctx)
+	check(err)
+	fmt.Println(string(user.Values["trips"]))
+	// Output:
+	// true
+	// 1
+}
+
+func ExampleSessionHandle_Pop() {
+	ctx, client := context.Background(), connected()
+	defer client.Close()
+	trip := client.Session("trip")
+	question, draft := threadkeep.User("Hi"), threadkeep.Assistant("Hello!")
+	question.EventId, draft.EventId = "m1", "m2"
+	said := threadkeep.Events(question, draft, threadkeep.User("Forget it"))
+	_, err := trip.Append(ctx, said, threadkeep.WithCreateIfMissing())
+	check(err)
+	popped, err := trip.Pop(ctx, 1)
+	check(err)
+	fmt.Println(threadkeep.TextOf(popped.GetEvents()[0]))
+	replaced, err := trip.ReplaceSuffix(ctx, []string{"m2"}, threadkeep.Events(threadkeep.Assistant("Hello, Alice!")))
+	check(err)
+	cleared, err := trip.Clear(ctx, threadkeep.Expect(threadkeep.LogVersion(replaced.GetLogVersion())))
+	check(err)
+	fmt.Println(replaced.GetRemoved(), cleared.GetRemoved())
+	// Output:
+	// Forget it
+	// 1 2
+}
+
+func ExampleSessionHandle_Fork() {
+	ctx, client := context.Background(), connected()
+	defer client.Close()
+	trip := client.Session("trip")
+	said := threadkeep.Events(threadkeep.User("To Oslo"), threadkeep.Assistant("When?"), threadkeep.User("Tomorrow"))
+	_, err := trip.Append(ctx, said, threadkeep.WithCreateIfMissing())
+	check(err)
+	forked, err := trip.Fork(ctx, "again", threadkeep.At(threadkeep.Seq(2)), threadkeep.WithLabels(map[string]string{"kind": "retry"}))
+	check(err)
+	parent := forked.GetSession().GetParent()
+	fmt.Println(parent.GetSession().GetSessionId(), parent.GetAtSeq(), forked.GetSession().GetLabels())
+	for session, err := range client.Sessions(ctx, threadkeep.ForkedFrom("trip")) {
+		check(err)
+		fmt.Println(session.GetRef().GetSessionId())
+	}
+	// Output:
+	// trip 2 map[kind:retry]
+	// again
+}
+
+func ExampleSessionHandle_Rewind() {
+	ctx, client := context.Background(), connected()
+	defer client.Close()
+	trip := client.Session("trip")
+	said := threadkeep.Events(threadkeep.User("To Oslo"), threadkeep.Assistant("When?"), threadkeep.User("Tomorrow"))
+	_, err := trip.Append(ctx, said, threadkeep.WithCreateIfMissing())
+	check(err)
+	_, err = trip.Clear(ctx)
+	check(err)
+	rewound, err := trip.Rewind(ctx, threadkeep.Seq(2))
+	check(err)
+	fmt.Println(rewound.GetRestored(), rewound.GetWindow().GetEvents())
+	// Output: 2 2
+}
+
+func ExampleUserMemory_Upsert() {
+	ctx, client := context.Background(), connected()
+	defer client.Close()
+	memory := client.Memory()
+	for _, text := range []string{"Window seat.", "Aisle seat."} {
+		seat := threadkeep.Remember(text, threadkeep.WithMemoryID("seat"), threadkeep.InNamespace("prefs", "travel"))
+		seat.MetadataJson = `{"stars": 4}`
+		written, err := memory.Upsert(ctx, threadkeep.Writes(seat))
+		check(err)
+		fmt.Println(written.GetMemories()[0].GetOutcome())
+	}
+	good := threadkeep.MemoryFilter{Conditions: []threadkeep.MemoryCondition{{Key: "stars", Operator: threadkeep.Greater, Value: 3}}}
+	for entry, err := range memory.List(ctx, threadkeep.WithMemoryFilter(good)) {
+		check(err)
+		fmt.Println(threadkeep.TextOfMemory(entry))
+	}
+	// Output:
+	// MEMORY_WRITE_OUTCOME_ADDED
+	// MEMORY_WRITE_OUTCOME_REPLACED
+	// Aisle seat.
+}

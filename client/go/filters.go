@@ -214,6 +214,8 @@ func (o filterOption) forConsume(s *settings)  { o(s) }
 // WithFilter selects events. Watches and consumers allow no window; an append without matching events is not delivered.
 func WithFilter(filter Filter) interface {
 	EventsOption
+	LoadOption
+	UserEventsOption
 	SearchOption
 	WatchOption
 	WatchAllOption
@@ -226,6 +228,8 @@ func WithFilter(filter Filter) interface {
 // WithRawFilter selects events by a message, for fields that Filter lacks.
 func WithRawFilter(filter *pb.EventFilter) interface {
 	EventsOption
+	LoadOption
+	UserEventsOption
 	SearchOption
 	WatchOption
 	WatchAllOption

@@ -2,10 +2,14 @@ package threadkeep
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"iter"
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
@@ -28,8 +32,43 @@ func (m *UserMemory) Scope() *pb.MemoryScope { return proto.CloneOf(m.scope) }
 
 // Remember returns an entry to add, with a text as a user message. Set its other fields (Author, EventTime, MetadataJson ...)
 // as needed.
-func Remember(text string) *MemoryEntry {
-	return &MemoryEntry{Content: User(text).Message}
+func Remember(text string, opts ...EntryOption) *MemoryEntry {
+	entry := &MemoryEntry{Content: User(text).Message}
+	for _, option := range opts {
+		option.forEntry(entry)
+	}
+	return entry
+}
+
+// WithMemoryID sets the id of an entry, unique in its namespace. Default: a new one when the entry is sent.
+func WithMemoryID(id string) EntryOption {
+	return entryOption(func(e *MemoryEntry) { e.Id = id })
+}
+
+// KeepFor sets how long an entry is kept after it is written, or read with RefreshTTL. Default: without limit.
+func KeepFor(ttl time.Duration) EntryOption {
+	return entryOption(func(e *MemoryEntry) { e.Ttl = durationpb.New(ttl) })
+}
+
+// The operators of a MemoryCondition. Values are compared by their JSON type, numbers as numbers.
+const (
+	Equal          = pb.MetadataOperator_METADATA_OPERATOR_EQUAL
+	NotEqual       = pb.MetadataOperator_METADATA_OPERATOR_NOT_EQUAL // the only one that a missing key matches
+	Greater        = pb.MetadataOperator_METADATA_OPERATOR_GREATER
+	GreaterOrEqual = pb.MetadataOperator_METADATA_OPERATOR_GREATER_OR_EQUAL
+	Less           = pb.MetadataOperator_METADATA_OPERATOR_LESS
+	LessOrEqual    = pb.MetadataOperator_METADATA_OPERATOR_LESS_OR_EQUAL
+	OneOf          = pb.MetadataOperator_METADATA_OPERATOR_IN // the value is a slice, of at most 100
+)
+
+// MemoryCondition is a comparison of a top-level value of the metadata: {"age", GreaterOrEqual, 30}.
+type MemoryCondition struct {
+	// Key of the value.
+	Key string
+	// Operator. Default: Equal.
+	Operator pb.MetadataOperator
+	// Value is for json.Marshal.
+	Value any
 }
 
 // MemoryFilter selects memories. Fields combine with AND, values inside one with OR.
@@ -42,6 +81,10 @@ type MemoryFilter struct {
 	FromTime, ToTime time.Time
 	// Metadata are top-level values of the metadata, numbers and booleans as JSON text. All must match.
 	Metadata map[string]string
+	// Conditions are comparisons of metadata. All must match; at most 16.
+	Conditions []MemoryCondition
+	// Namespace of the entries, and those below it. Default: all.
+	Namespace []string
 }
 
 type (
@@ -61,7 +104,15 @@ func WithMemoryFilter(filter MemoryFilter) interface {
 	return memoryFilterOption(func(s *settings) {
 		s.memoryFilter = &pb.MemoryFilter{
 			SessionIds: filter.SessionIDs, Authors: filter.Authors, Metadata: filter.Metadata,
-			FromTime: timestamp(filter.FromTime), ToTime: timestamp(filter.ToTime),
+			FromTime: timestamp(filter.FromTime), ToTime: timestamp(filter.ToTime), NamespacePrefix: filter.Namespace,
+		}
+		for _, each := range filter.Conditions {
+			text, err := json.Marshal(each.Value)
+			if err != nil {
+				s.err = errors.Join(s.err, fmt.Errorf("threadkeep: the value of the condition on %q: %w", each.Key, err))
+			}
+			condition := &pb.MetadataCondition{Key: each.Key, Operator: each.Operator, ValueJson: string(text)}
+			s.memoryFilter.Conditions = append(s.memoryFilter.Conditions, condition)
 		}
 	})
 }
@@ -97,13 +148,18 @@ func IngestSynthetic() MemoryOption {
 func (m *UserMemory) Add(ctx context.Context, entries ...*MemoryEntry) (*pb.AddMemoriesResponse, error) {
 	request := &pb.AddMemoriesRequest{Scope: m.scope}
 	for _, entry := range entries {
-		if entry.GetId() == "" {
-			entry = copyOf(entry)
-			entry.Id = NewEventID()
-		}
-		request.Memories = append(request.Memories, entry)
+		request.Memories = append(request.Memories, identified(entry))
 	}
 	return m.client.raw.Memories.AddMemories(ctx, request)
+}
+
+// identified returns the entry with an id, in a copy if it has none.
+func identified(entry *MemoryEntry) *MemoryEntry {
+	if entry.GetId() == "" {
+		entry = copyOf(entry)
+		entry.Id = NewEventID()
+	}
+	return entry
 }
 
 // AddSession ingests a session: it adds one entry per event with text, or what WithEventIDs, IngestTools, IngestReasoning,
@@ -124,30 +180,39 @@ func (m *UserMemory) AddSession(ctx context.Context, sessionID string, opts ...M
 // ErrEmbedderNotConfigured, ErrEmbedderFailed.
 func (m *UserMemory) Search(ctx context.Context, query string, opts ...MemorySearchOption) (*pb.SearchMemoryResponse, error) {
 	given := settingsOf(opts, MemorySearchOption.forMemorySearch)
+	if given.err != nil {
+		return nil, given.err
+	}
 	return m.client.raw.Memories.SearchMemory(ctx, &pb.SearchMemoryRequest{
 		Scope: m.scope, Query: query, Mode: given.search.GetMode(), TopK: given.topK, MinScore: given.search.MinScore,
 		Filter: given.memoryFilter, Recency: given.search.GetRecency(), ReferenceTime: given.search.GetReferenceTime(),
+		RefreshTtl: given.refreshTTL,
 	})
 }
 
-func (m *UserMemory) listRequest(opts []MemoryOption) *pb.ListMemoriesRequest {
+func (m *UserMemory) listRequest(opts []MemoryOption) (*pb.ListMemoriesRequest, error) {
 	given := settingsOf(opts, MemoryOption.forMemory)
 	return &pb.ListMemoriesRequest{
-		Scope: m.scope, Filter: given.memoryFilter, PageSize: given.pageSize, PageToken: given.pageToken,
-	}
+		Scope: m.scope, Filter: given.memoryFilter, PageSize: given.pageSize, PageToken: given.pageToken, RefreshTtl: given.refreshTTL,
+	}, given.err
 }
 
-// List iterates over the matching entries, most recently added first, page by page like SessionHandle.Events.
+// List iterates over the matching entries, most recently written first, page by page like SessionHandle.Events.
 func (m *UserMemory) List(ctx context.Context, opts ...MemoryOption) iter.Seq2[*MemoryEntry, error] {
-	return pages(ctx, m.listRequest(opts), nil, m.client.raw.Memories.ListMemories, (*pb.ListMemoriesResponse).GetEntries)
+	request, err := m.listRequest(opts)
+	return pages(ctx, request, err, m.client.raw.Memories.ListMemories, (*pb.ListMemoriesResponse).GetEntries)
 }
 
 // ListPage returns one page of List.
 func (m *UserMemory) ListPage(ctx context.Context, opts ...MemoryOption) (*pb.ListMemoriesResponse, error) {
-	return m.client.raw.Memories.ListMemories(ctx, m.listRequest(opts))
+	request, err := m.listRequest(opts)
+	if err != nil {
+		return nil, err
+	}
+	return m.client.raw.Memories.ListMemories(ctx, request)
 }
 
-// Delete deletes the entries with these ids permanently; the response is a receipt. Unknown ids are counted.
+// Delete deletes the entries with these ids in the root namespace permanently; the response is a receipt. Unknown ids are counted.
 func (m *UserMemory) Delete(ctx context.Context, ids ...string) (*pb.DeleteMemoriesResponse, error) {
 	return m.client.raw.Memories.DeleteMemories(ctx, &pb.DeleteMemoriesRequest{
 		Scope: m.scope, Selection: &pb.DeleteMemoriesRequest_Ids{Ids: &pb.MemoryIds{Ids: ids}},
@@ -165,5 +230,19 @@ func (m *UserMemory) DeleteOfSession(ctx context.Context, sessionID string) (*pb
 func (m *UserMemory) DeleteAll(ctx context.Context) (*pb.DeleteMemoriesResponse, error) {
 	return m.client.raw.Memories.DeleteMemories(ctx, &pb.DeleteMemoriesRequest{
 		Scope: m.scope, Selection: &pb.DeleteMemoriesRequest_All{All: true},
+	})
+}
+
+// DeleteNames deletes the entries with these names; see MemoryName.
+func (m *UserMemory) DeleteNames(ctx context.Context, names ...*pb.MemoryName) (*pb.DeleteMemoriesResponse, error) {
+	return m.client.raw.Memories.DeleteMemories(ctx, &pb.DeleteMemoriesRequest{
+		Scope: m.scope, Selection: &pb.DeleteMemoriesRequest_Names{Names: &pb.MemoryNames{Names: names}},
+	})
+}
+
+// DeleteNamespace deletes the entries in the namespace with these labels, at least one, and below it.
+func (m *UserMemory) DeleteNamespace(ctx context.Context, labels ...string) (*pb.DeleteMemoriesResponse, error) {
+	return m.client.raw.Memories.DeleteMemories(ctx, &pb.DeleteMemoriesRequest{
+		Scope: m.scope, Selection: &pb.DeleteMemoriesRequest_Namespace{Namespace: &pb.MemoryNamespace{Labels: labels}},
 	})
 }

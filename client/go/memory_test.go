@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -152,4 +153,84 @@ func TestCallToolSendsValuesAsJSON(t *testing.T) {
 	if err != nil || answer.GetResultJson() != `load_memory {"query":"tea"}` {
 		t.Error(answer, err)
 	}
+}
+
+func TestUpsertsAreOfTheScopeAndHaveIDs(t *testing.T) {
+	server, client := record(t)
+	memory, ctx := client.Memory(), t.Context()
+	seat := Remember("Window seat.", WithMemoryID("seat"), InNamespace("prefs"), KeepFor(time.Second))
+	if _, err := memory.Upsert(ctx, append(Writes(seat), WriteIf(Remember("Tea.", WithMemoryID("tea")), "")), KeepExisting()); err != nil {
+		t.Fatal(err)
+	}
+	const scope = `scope: {app: "shop" user_id: "alice"} `
+	same(t, "upsert", scope+`if_exists: IF_MEMORY_EXISTS_IGNORE
+		writes: {memory: {id: "seat" namespace: "prefs" ttl: {seconds: 1} content: {role: ROLE_USER parts: {text: "Window seat."}}}}
+		writes: {memory: {id: "tea" content: {role: ROLE_USER parts: {text: "Tea."}}} expected_etag: ""}`, server.last())
+	named := Remember("One.")
+	if _, err := memory.Upsert(ctx, Writes(named)); err != nil {
+		t.Fatal(err)
+	}
+	if sent := server.last().(*pb.UpsertMemoriesRequest).GetWrites()[0]; len(sent.GetMemory().GetId()) != 36 || named.Id != "" {
+		t.Error(sent, named)
+	}
+	for want, call := range map[string]func() error{
+		`names: {names: {id: "m" namespace: "a"}}`: func() error { _, err := memory.DeleteNames(ctx, MemoryName("m", "a")); return err },
+		`namespace: {labels: "a" labels: "b"}`:     func() error { _, err := memory.DeleteNamespace(ctx, "a", "b"); return err },
+	} {
+		if err := call(); err != nil {
+			t.Error(err)
+		}
+		same(t, want, scope+want, server.last())
+	}
+	conditions := MemoryFilter{Conditions: []MemoryCondition{{"n", GreaterOrEqual, 2}, {"c", OneOf, []string{"red"}}}, Namespace: []string{"a"}}
+	if _, err := memory.ListPage(ctx, WithMemoryFilter(conditions), RefreshTTL()); err != nil {
+		t.Error(err)
+	}
+	same(t, "list", scope+`filter: {namespace_prefix: "a" conditions: {key: "n" operator: METADATA_OPERATOR_GREATER_OR_EQUAL value_json: "2"}
+		conditions: {key: "c" operator: METADATA_OPERATOR_IN value_json: "[\"red\"]"}} refresh_ttl: true`, server.last())
+	wrong := WithMemoryFilter(MemoryFilter{Conditions: []MemoryCondition{{"n", Equal, func() {}}}})
+	if _, err := memory.Search(ctx, "tea", wrong); err == nil {
+		t.Error("a function is no JSON value")
+	}
+}
+
+func TestLookupsRepeatForWhatIsOmitted(t *testing.T) {
+	server, client := record(t)
+	server.answers = []proto.Message{
+		&pb.GetMemoriesResponse{Memories: []*pb.MemoryLookup{{Entry: Remember("one")}, {}, {Omitted: true}}},
+		&pb.GetMemoriesResponse{Memories: []*pb.MemoryLookup{{Entry: Remember("three")}}},
+		&pb.GetMemoriesResponse{Memories: []*pb.MemoryLookup{{}}},
+		&pb.GetMemoriesResponse{Memories: []*pb.MemoryLookup{{Omitted: true}}},
+	}
+	memory := client.Memory()
+	entries, err := memory.GetMany(t.Context(), []*pb.MemoryName{MemoryName("1"), MemoryName("2"), MemoryName("3", "a")}, RefreshTTL())
+	if err != nil || len(entries) != 3 || entries[1] != nil || TextOfMemory(entries[2]) != "three" {
+		t.Fatal(entries, err)
+	}
+	same(t, "rest", `scope: {app: "shop" user_id: "alice"} names: {id: "3" namespace: "a"} refresh_ttl: true`, server.last())
+	if entry, found, err := memory.Get(t.Context(), "4", InNamespace("b")); entry != nil || found || err != nil {
+		t.Error(entry, found, err)
+	}
+	if _, _, err := memory.Get(t.Context(), "5"); err == nil {
+		t.Error("a server that omits the first entry never ends")
+	}
+}
+
+func TestNamespacesAreListedPageByPage(t *testing.T) {
+	server, client := record(t)
+	server.answers = []proto.Message{
+		&pb.ListMemoryNamespacesResponse{Namespaces: []*pb.MemoryNamespace{{}}, NextPageToken: "more"},
+		&pb.ListMemoryNamespacesResponse{Namespaces: []*pb.MemoryNamespace{{Labels: []string{"a", "b"}}}},
+	}
+	var found [][]string
+	for labels, err := range client.Memory().Namespaces(t.Context(), WithNamespacePrefix("a"), WithNamespaceSuffix("*"), WithMaxDepth(2)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, labels)
+	}
+	if fmt.Sprint(found) != "[[] [a b]]" {
+		t.Error(found)
+	}
+	same(t, "namespaces", `scope: {app: "shop" user_id: "alice"} prefix: "a" suffix: "*" max_depth: 2 page_token: "more"`, server.last())
 }

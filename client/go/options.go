@@ -19,10 +19,16 @@ type (
 	CreateOption interface{ forCreate(*settings) }
 	// UpdateOption says what SessionHandle.Update changes.
 	UpdateOption interface{ forUpdate(*settings) }
+	// ForkOption configures SessionHandle.Fork.
+	ForkOption interface{ forFork(*settings) }
+	// MoveOption configures SessionHandle.Move.
+	MoveOption interface{ forMove(*settings) }
 	// DeleteOption configures SessionHandle.Delete.
 	DeleteOption interface{ forDelete(*settings) }
 	// SessionsOption configures Client.Sessions and its pages.
 	SessionsOption interface{ forSessions(*settings) }
+	// UsersOption configures Client.Users and its pages.
+	UsersOption interface{ forUsers(*settings) }
 	// ExpiredOption configures Client.DeleteExpiredSessions.
 	ExpiredOption interface{ forExpired(*settings) }
 	// EraseOption configures Client.DeleteUser, DeleteApp and DeleteByLabel.
@@ -59,14 +65,27 @@ type (
 type settings struct {
 	expiry                             *pb.Expiry
 	metadata, patch                    *string
-	labels, setLabels                  map[string]string
-	removeLabels                       []string
+	labels, setLabels, values          map[string]string
+	removeLabels, removeKeys           []string
 	contextBytes                       *int64
 	createTime, before                 *timestamppb.Timestamp
+	parent                             *pb.SessionParent
 	returnExisting, uniqueInApp, purge bool
+	hasBranch, refreshTTL              bool
+	point                              Point
+	withoutParentLabels, always        bool
+	invocationIDs                      []string
 	list                               pb.ListSessionsRequest
+	state                              pb.GetStateRequest
+	load                               pb.LoadSessionRequest
+	usage                              pb.ListUsageRequest
+	namespaces                         pb.ListMemoryNamespacesRequest
+	lookup                             pb.MemoryName
+	delta                              *pb.StateDelta
+	mode                               pb.RemovalMode
+	ifMemoryExists                     pb.IfMemoryExists
 	asOf                               any
-	etag, requestID                    string
+	etag, requestID, operationID       string
 	progress                           func(*pb.ErasureReceipt)
 	app                                *string
 	userID                             string
@@ -128,9 +147,11 @@ type (
 
 func (o propertyOption) forCreate(s *settings) { o(s) }
 func (o propertyOption) forUpdate(s *settings) { o(s) }
+func (o propertyOption) forFork(s *settings)   { o(s) }
 func (o createOption) forCreate(s *settings)   { o(s) }
 func (o sizeOption) forCreate(s *settings)     { o(s) }
 func (o sizeOption) forUpdate(s *settings)     { o(s) }
+func (o sizeOption) forFork(s *settings)       { o(s) }
 func (o updateOption) forUpdate(s *settings)   { o(s) }
 func (o purgeOption) forDelete(s *settings)    { o(s) }
 func (o purgeOption) forErase(s *settings)     { o(s) }
@@ -138,14 +159,17 @@ func (o expiredOption) forExpired(s *settings) { o(s) }
 func (o eraseOption) forErase(s *settings)     { o(s) }
 func (o labelsOption) forCreate(s *settings)   { o(s) }
 func (o labelsOption) forUpdate(s *settings)   { o(s) }
+func (o labelsOption) forFork(s *settings)     { o(s) }
 func (o labelsOption) forSessions(s *settings) { o(s) }
 func (o labelsOption) forWatchAll(s *settings) { o(s) }
 func (o labelsOption) forConsume(s *settings)  { o(s) }
 func (o metadataOption) forCreate(s *settings) { o(s) }
 func (o metadataOption) forUpdate(s *settings) { o(s) }
+func (o metadataOption) forFork(s *settings)   { o(s) }
 func (o metadataOption) forMemory(s *settings) { o(s) }
 func (o scopeOption) forScope(s *settings)     { o(s) }
 func (o scopeOption) forSessions(s *settings)  { o(s) }
+func (o scopeOption) forUsers(s *settings)     { o(s) }
 func (o scopeOption) forExpired(s *settings)   { o(s) }
 func (o scopeOption) forErase(s *settings)     { o(s) }
 func (o scopeOption) forSearch(s *settings)    { o(s) }
@@ -153,6 +177,7 @@ func (o scopeOption) forWatchAll(s *settings)  { o(s) }
 func (o scopeOption) forConsume(s *settings)   { o(s) }
 func (o pageOption) forPage(s *settings)       { o(s) }
 func (o pageOption) forSessions(s *settings)   { o(s) }
+func (o pageOption) forUsers(s *settings)      { o(s) }
 func (o pageOption) forEvents(s *settings)     { o(s) }
 func (o pageOption) forSearch(s *settings)     { o(s) }
 func (o pageOption) forMemory(s *settings)     { o(s) }
@@ -172,6 +197,7 @@ func expiring(expiry *pb.Expiry) propertyOption {
 func WithTTL(ttl time.Duration) interface {
 	CreateOption
 	UpdateOption
+	ForkOption
 } {
 	return expiring(&pb.Expiry{Kind: &pb.Expiry_Ttl{Ttl: durationpb.New(ttl)}})
 }
@@ -180,6 +206,7 @@ func WithTTL(ttl time.Duration) interface {
 func WithExpireTime(at time.Time) interface {
 	CreateOption
 	UpdateOption
+	ForkOption
 } {
 	return expiring(&pb.Expiry{Kind: &pb.Expiry_ExpireTime{ExpireTime: timestamppb.New(at)}})
 }
@@ -188,15 +215,17 @@ func WithExpireTime(at time.Time) interface {
 func WithoutExpiry() interface {
 	CreateOption
 	UpdateOption
+	ForkOption
 } {
 	return expiring(&pb.Expiry{Kind: &pb.Expiry_NeverExpires{NeverExpires: true}})
 }
 
-// WithLabels sets the labels of a created session, replaces all labels in an update, and otherwise selects sessions that have
-// all of these labels. At most 64.
+// WithLabels sets the labels of a created session, replaces all labels in an update, adds to or replaces those that a fork
+// inherits, and otherwise selects sessions that have all of these labels. At most 64.
 func WithLabels(labels map[string]string) interface {
 	CreateOption
 	UpdateOption
+	ForkOption
 	SessionsOption
 	WatchAllOption
 	ConsumeOption
@@ -208,10 +237,11 @@ func WithLabels(labels map[string]string) interface {
 }
 
 // WithMetadata sets the metadata: JSON text (a string, []byte or json.RawMessage), kept verbatim, or a value for json.Marshal.
-// An update replaces all of the old metadata; "" removes it. At most 256 KiB.
+// An update replaces all of the old metadata, and a fork has it in place of its parent's; "" is none. At most 256 KiB.
 func WithMetadata(metadata any) interface {
 	CreateOption
 	UpdateOption
+	ForkOption
 	MemoryOption
 } {
 	return metadataOption(func(s *settings) { s.metadata = s.json(metadata) })
@@ -238,10 +268,11 @@ func WithETag(etag string) UpdateOption {
 	return updateOption(func(s *settings) { s.etag = etag })
 }
 
-// WithContextBytes sets the default size of the session's contexts; 0 is the server's.
+// WithContextBytes sets the default size of the session's contexts; 0 is the server's. A fork has by default its parent's.
 func WithContextBytes(n int64) interface {
 	CreateOption
 	UpdateOption
+	ForkOption
 } {
 	return sizeOption(func(s *settings) { s.contextBytes = &n })
 }
@@ -249,6 +280,12 @@ func WithContextBytes(n int64) interface {
 // WithCreateTime sets the start of an imported conversation. Default: now.
 func WithCreateTime(at time.Time) CreateOption {
 	return createOption(func(s *settings) { s.createTime = timestamppb.New(at) })
+}
+
+// WithParent names the origin of an imported session that is a fork: a record for lists of forks, which the server does not look up.
+// Its app and user are those of the session, or empty; its session id and uid are required. Default: none.
+func WithParent(parent *pb.SessionParent) CreateOption {
+	return createOption(func(s *settings) { s.parent = parent })
 }
 
 // WithReturnExisting returns an existing session unchanged instead of failing.
@@ -287,10 +324,15 @@ func WithProgress(progress func(*pb.ErasureReceipt)) EraseOption {
 // WithPageSize sets the maximum number of items per page. Default: the server's; at most 1,000.
 func WithPageSize(n int) interface {
 	PageOption
+	LoadOption
+	UsageOption
 	SessionsOption
+	UsersOption
 	EventsOption
+	UserEventsOption
 	SearchOption
 	MemoryOption
+	NamespacesOption
 } {
 	return pageOption(func(s *settings) { s.pageSize = int32(min(max(n, -1), 1<<30)) })
 }
@@ -298,10 +340,14 @@ func WithPageSize(n int) interface {
 // WithPageToken continues after a page; all other options must be unchanged.
 func WithPageToken(token string) interface {
 	PageOption
+	UsageOption
 	SessionsOption
+	UsersOption
 	EventsOption
+	UserEventsOption
 	SearchOption
 	MemoryOption
+	NamespacesOption
 } {
 	return pageOption(func(s *settings) { s.pageToken = token })
 }
@@ -327,69 +373,4 @@ func jsonText(value any) (string, error) {
 	}
 	text, err := json.Marshal(value)
 	return string(text), err
-}
-
-// Scoped is an option of every call that covers the data of a user and an app.
-type Scoped interface {
-	ScopeOption
-	SessionsOption
-	ExpiredOption
-	EraseOption
-	SearchOption
-	WatchAllOption
-	ConsumeOption
-}
-
-// AnyUser covers every user within the token's reach, unless WithUser is given. Without it a call covers the client's user.
-func AnyUser() Scoped {
-	return scopeOption(func(s *settings) { s.anyUser = true })
-}
-
-// AnyApp covers every app, unless WithApp is given. Without it a call covers the client's app, if it has one.
-func AnyApp() Scoped {
-	return scopeOption(func(s *settings) { s.anyApp = true })
-}
-
-// WithUser covers this user instead of the client's.
-func WithUser(userID string) Scoped {
-	return scopeOption(func(s *settings) { s.userID = userID })
-}
-
-// WithApp covers this app instead of the client's; "" is what has no app.
-func WithApp(app string) Scoped {
-	return scopeOption(func(s *settings) { s.app = &app })
-}
-
-// userOf returns the user of a request: that of the options or the client's; empty for any.
-func (c *Client) userOf(s *settings) string {
-	if s.userID != "" || s.anyUser {
-		return s.userID
-	}
-	return c.user.GetUserId()
-}
-
-// appOf returns the app of a request: that of the options or the client's; nil for any.
-func (c *Client) appOf(s *settings) *string {
-	if s.app != nil || s.anyApp {
-		return s.app
-	}
-	return c.user.App
-}
-
-// searchScope sets the scope of a search. Any user is the scope of an app.
-func (c *Client) searchScope(s *settings) {
-	user, app := c.userOf(s), c.appOf(s)
-	switch {
-	case user != "" || !s.anyUser:
-		s.search.Scope = &pb.SearchEventsRequest_User{User: &pb.UserScope{UserId: user, App: app}}
-	case app == nil:
-		s.fail("a search of any user requires one app: give WithApp")
-	default:
-		s.search.Scope = &pb.SearchEventsRequest_App{App: &pb.AppScope{App: *app}}
-	}
-}
-
-// changeScope returns the scope of a watch or a consumer.
-func (c *Client) changeScope(s *settings) *pb.ChangeScope {
-	return &pb.ChangeScope{App: c.appOf(s), UserId: c.userOf(s), Labels: s.labels}
 }

@@ -63,13 +63,20 @@ func (s *SessionHandle) GetEvent(ctx context.Context, id string) (*Event, error)
 	return response.GetEvent(), err
 }
 
-type orderOption func(*settings)
+type (
+	orderOption  func(*settings)
+	newestOption func(*settings)
+)
 
-func (o orderOption) forEvents(s *settings) { o(s) }
+func (o orderOption) forEvents(s *settings)  { o(s) }
+func (o newestOption) forEvents(s *settings) { o(s) }
 
 // NewestFirst lists events from the newest to the oldest.
-func NewestFirst() EventsOption {
-	return orderOption(func(s *settings) { s.order = pb.SortOrder_SORT_ORDER_DESCENDING })
+func NewestFirst() interface {
+	EventsOption
+	LoadOption
+} {
+	return newestOption(func(s *settings) { s.order = pb.SortOrder_SORT_ORDER_DESCENDING })
 }
 
 func (s *SessionHandle) eventsRequest(opts []EventsOption) (*pb.ListEventsRequest, error) {
@@ -291,4 +298,47 @@ func (c *Client) searchRequest(session *SessionRef, query string, opts []SearchO
 		c.searchScope(given)
 	}
 	return request, given.err
+}
+
+// searchScope sets the scope of a search. Any user is the scope of an app.
+func (c *Client) searchScope(s *settings) {
+	user, app := c.userOf(s), c.appOf(s)
+	switch {
+	case user != "" || !s.anyUser:
+		s.search.Scope = &pb.SearchEventsRequest_User{User: &pb.UserScope{UserId: user, App: app}}
+	case app == nil:
+		s.fail("a search of any user requires one app: give WithApp")
+	default:
+		s.search.Scope = &pb.SearchEventsRequest_App{App: &pb.AppScope{App: *app}}
+	}
+}
+
+// UserEventsOption configures Client.UserEvents and its pages.
+type UserEventsOption interface{ forUserEvents(*settings) }
+
+func (o scopeOption) forUserEvents(s *settings)  { o(s) }
+func (o pageOption) forUserEvents(s *settings)   { o(s) }
+func (o filterOption) forUserEvents(s *settings) { o(s) }
+
+func (c *Client) userEventsRequest(opts []UserEventsOption) (*pb.ListUserEventsRequest, error) {
+	given := settingsOf(opts, UserEventsOption.forUserEvents)
+	return &pb.ListUserEventsRequest{
+		App: c.appOf(given), UserId: c.userOf(given), Filter: given.filter, PageSize: given.pageSize, PageToken: given.pageToken,
+	}, given.err
+}
+
+// UserEvents iterates over the events of the client's user, or of WithUser, in all sessions of its app: session by session in the
+// order of their creation, and in each in window order. A filter has no window. Page by page like SessionHandle.Events.
+func (c *Client) UserEvents(ctx context.Context, opts ...UserEventsOption) iter.Seq2[*pb.UserEvent, error] {
+	request, err := c.userEventsRequest(opts)
+	return pages(ctx, request, err, c.raw.Events.ListUserEvents, (*pb.ListUserEventsResponse).GetEvents)
+}
+
+// UserEventsPage returns one page of UserEvents, which may be empty and not be the last.
+func (c *Client) UserEventsPage(ctx context.Context, opts ...UserEventsOption) (*pb.ListUserEventsResponse, error) {
+	request, err := c.userEventsRequest(opts)
+	if err != nil {
+		return nil, err
+	}
+	return c.raw.Events.ListUserEvents(ctx, request)
 }

@@ -29,6 +29,7 @@ const (
 	ErrBrokenToolPair          Reason = "BROKEN_TOOL_PAIR"
 	ErrSummarizerNotConfigured Reason = "SUMMARIZER_NOT_CONFIGURED"
 	ErrSummarizerFailed        Reason = "SUMMARIZER_FAILED"
+	ErrWebhookFailed           Reason = "WEBHOOK_FAILED"
 	ErrInvalidResumeToken      Reason = "INVALID_RESUME_TOKEN"
 	ErrResumePositionExpired   Reason = "RESUME_POSITION_EXPIRED"
 	ErrWatchTooSlow            Reason = "WATCH_TOO_SLOW"

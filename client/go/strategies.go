@@ -73,6 +73,16 @@ func Pipeline(steps ...*pb.CompactionStrategy) *pb.CompactionStrategy {
 	return &pb.CompactionStrategy{Kind: &pb.CompactionStrategy_Pipeline{Pipeline: &pb.StrategyPipeline{Steps: steps}}}
 }
 
+// Webhook has an HTTP endpoint plan: a webhook of that name in the server's configuration.
+func Webhook(name string) *pb.CompactionStrategy {
+	return &pb.CompactionStrategy{Kind: &pb.CompactionStrategy_Webhook{Webhook: &pb.WebhookStrategy{Name: name}}}
+}
+
+// CompactedBy has the members of a named consumer compact, in a policy. A change that requests it has CompactionDue.
+func CompactedBy(consumer string) *pb.CompactionStrategy {
+	return &pb.CompactionStrategy{Kind: &pb.CompactionStrategy_Consumer{Consumer: &pb.ConsumerStrategy{Name: consumer}}}
+}
+
 // Policy compacts by the strategy when an append makes the trigger fire: Policy(TurnsOver(50), TurnWindow(20)).
 func Policy(trigger *pb.CompactionTrigger, strategy *pb.CompactionStrategy) *pb.CompactionPolicy {
 	return &pb.CompactionPolicy{Trigger: trigger, Strategy: strategy}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.databases.migrated import with_database
 from tests.support.databases.scratch import scratch_folder
 from tests.support.servers.server_process import FRONTEND
 from threadkeep.cli import main as command_line
@@ -23,7 +24,9 @@ Cli = Callable[..., tuple[int, str, str]]
 
 @contextmanager
 def running(**flags: Any) -> Iterator[Running]:
-    """Runs a server in a thread with its own event loop, on free ports."""
+    """Runs a server in a thread with its own event loop, on free ports. A new SQLite database is migrated already."""
+    if "data_dir" in flags and "database_url" not in flags:
+        with_database(Path(flags["data_dir"]))
     settings = load_settings(
         **{"grpc_address": "127.0.0.1:0", "http_address": "127.0.0.1:0", "drain_grace": "1s", "log_format": "text"}
         | {"frontend": FRONTEND}

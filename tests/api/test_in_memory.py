@@ -23,7 +23,7 @@ _WITHIN_S = 60
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
     settings = {"database_url": "memory://", "embedder": "hashing", "http_address": f"127.0.0.1:{free_port()}"}
-    with fork_server() as opened, scratch_folder() as root, ServerProcess(opened, root, **settings) as process:
+    with scratch_folder() as root, ServerProcess(fork_server(), root, **settings) as process:
         yield process.start()
 
 
@@ -139,7 +139,7 @@ def test_db_commands_report_that_there_is_no_schema(command: str, capfd: pytest.
 
 
 def test_a_restart_loses_all_data() -> None:
-    with fork_server() as opened, scratch_folder() as root, ServerProcess(opened, root, database_url="memory://") as process:
+    with scratch_folder() as root, ServerProcess(fork_server(), root, database_url="memory://") as process:
         with Client(process.start().address, user_id="u") as client:
             client.append("s1", user("gone"), create=True)
             store = client.info().store_id

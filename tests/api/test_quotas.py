@@ -13,10 +13,9 @@ from threadkeep.v1 import session_pb2
 from .bad_input.requests import refusal_of
 from .bad_input.streams import Streams, streams_on
 
-NAMES = ("alice", "bob", "carol", "dave", "small", "tiny")
-TOKENS = {
-    f"token-of-caller-{name}": {"tenant": name if name in {"small", "tiny"} else "acme", "user_id": name} for name in NAMES
-}
+NAMES = ("alice", "bob", "carol", "dave", "small", "tiny", "little")
+ALONE = {"small", "tiny", "little"}
+TOKENS = {f"token-of-caller-{name}": {"tenant": name if name in ALONE else "acme", "user_id": name} for name in NAMES}
 RATE = 4096
 LARGE = user("x" * (RATE + RATE // 2))
 """A bucket, which holds twice the rate, has room for one of these."""
@@ -76,6 +75,17 @@ def test_a_tenant_above_its_quota_stores_no_more(wire: Streams) -> None:
     refused = refusal_of(raised.value)
     assert (refused.reason, refused.metadata) == ("QUOTA_EXCEEDED", {"quota": "sessions_per_tenant", "limit": "6"})
     wire.call("CreateSession", session=ref("alice", "other"), token=token("alice"))
+
+
+def test_a_fork_counts_with_all_of_its_events(wire: Streams) -> None:
+    wire.append(ref("little"), *[user("x")] * 11, token=token("little"))
+    for name, events in (("f1", 9), ("f2", 11)):
+        fields = {"session": ref("little"), "new_session_id": name, "at_seq": events, "operation_id": name}
+        if name == "f1":
+            wire.call("ForkSession", **fields, token=token("little"))
+        else:
+            refused = wire.refused("ForkSession", **fields, token=token("little"))
+            assert (refused.reason, refused.metadata["quota"]) == ("QUOTA_EXCEEDED", "events_per_tenant")
 
 
 def test_sessions_that_appends_create_count_and_those_that_exist_are_appended_to(wire: Streams) -> None:

@@ -71,10 +71,23 @@ class Driver:
         return await loads.closed_loop(call, job, lambda: payloads.create(uuid.uuid4().hex))
 
     async def do_append(self, job: Job) -> dict[str, Any]:
-        """Unary appends, every worker to its own sessions in turn."""
-        templates = [payloads.append_template(name, job["batch"]) for name in job["sessions"]]
+        """Unary appends, every worker to its own sessions in turn; with `delta`, each changes state too."""
+        delta = bool(job.get("delta"))
+        templates = [payloads.append_template(name, job["batch"], delta=delta) for name in job["sessions"]]
         call = loads.unary(self._channel(job), payloads.APPEND, payloads.tokens(job))
         return await loads.closed_loop(call, job, _in_turn([t.fill for t in templates]))
+
+    async def do_pop(self, job: Job) -> dict[str, Any]:
+        """Pops of one event, of the sessions in turn."""
+        templates = [payloads.pop_template(name) for name in job["sessions"]]
+        return await loads.closed_loop(
+            loads.unary(self._channel(job), payloads.POP), job, _in_turn([t.fill for t in templates])
+        )
+
+    async def do_list_sessions(self, job: Job) -> dict[str, Any]:
+        """First pages of a user's sessions."""
+        request = payloads.list_sessions(job["order"])
+        return await loads.closed_loop(loads.unary(self._channel(job), payloads.LIST_SESSIONS), job, _same(request))
 
     async def do_echo(self, job: Job) -> dict[str, Any]:
         """The same requests as `append`, sent to the echo."""
@@ -101,9 +114,17 @@ class Driver:
         """Compacts each session once."""
         return await windows.compact(self._channel(job), job)
 
+    async def do_fork(self, job: Job) -> dict[str, Any]:
+        """Forks of one session."""
+        return await windows.fork(self._channel(job), job)
+
     async def do_append_while(self, job: Job) -> dict[str, Any]:
         """Unary appends to one session while another one is compacted or deleted."""
         return await windows.appends_beside(self._channel(job), job)
+
+    async def do_timed(self, job: Job) -> dict[str, Any]:
+        """The same long work on a session, and nothing else."""
+        return await windows.timed(self._channel(job), job)
 
     async def do_turns(self, job: Job) -> dict[str, Any]:
         """Turns of conversations, through the agent kit or by hand."""
@@ -202,6 +223,14 @@ class Driver:
     async def do_raw_postgres(self, job: Job) -> dict[str, Any]:
         """Rows a second of asyncpg alone."""
         return await raw.postgres(job["dsn"], job["batch"], job["seconds"], job["connections"])
+
+    async def do_raw_sqlite_reads(self, job: Job) -> dict[str, Any]:
+        """Reads of 50 rows a second of sqlite3 alone."""
+        return raw.sqlite_reads(job["path"], job["seconds"])
+
+    async def do_raw_postgres_reads(self, job: Job) -> dict[str, Any]:
+        """Reads of 50 rows a second of asyncpg alone."""
+        return await raw.postgres_reads(job["dsn"], job["seconds"])
 
 
 def _same(request: bytes) -> Callable[[], bytes]:

@@ -28,11 +28,28 @@ class Scale:
     replay_changes: int
     idle_streams: int
     idle_seconds: float  # over which the server's CPU time is taken while they idle
+    listed_sessions: int  # of a user, in a list that is compared with one of 100
 
 
-QUICK = Scale("quick", 2, 0.3, 0.1, (20, 200), 4, 4, 500, 1, (500,), 2_000, 2, (1, 10), 2_000, 100, 1.0)
+QUICK = Scale("quick", 2, 0.3, 0.1, (20, 200), 4, 4, 500, 1, (500,), 2_000, 2, (1, 10), 2_000, 100, 1.0, 200)
 SMALL = Scale(
-    "small", 3, 1.5, 0.5, (100, 2_000, 10_000), 20, 20, 5_000, 2, (10_000,), 50_000, 5, (1, 10, 100, 1_000), 50_000, 1_000, 15.0
+    "small",
+    3,
+    1.5,
+    0.5,
+    (100, 2_000, 10_000),
+    20,
+    20,
+    5_000,
+    2,
+    (10_000,),
+    50_000,
+    5,
+    (1, 10, 100, 1_000),
+    50_000,
+    1_000,
+    15.0,
+    10_000,
 )
 FULL = Scale(
     "full",
@@ -51,6 +68,7 @@ FULL = Scale(
     1_000_000,
     5_000,
     15.0,
+    100_000,
 )
 SCALES = {scale.name: scale for scale in (QUICK, SMALL, FULL)}
 

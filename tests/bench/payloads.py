@@ -12,6 +12,7 @@ from typing import Any
 
 from threadkeep.v1 import (
     event_pb2,
+    event_removal_pb2,
     event_service_pb2,
     filter_pb2,
     message_pb2,
@@ -26,7 +27,9 @@ APPEND = "/threadkeep.v1.EventService/AppendEvents"
 APPEND_STREAM = "/threadkeep.v1.EventService/AppendStream"
 LIST = "/threadkeep.v1.EventService/ListEvents"
 SEARCH = "/threadkeep.v1.SearchService/SearchEvents"
+POP = "/threadkeep.v1.EventService/PopEvents"
 CREATE = "/threadkeep.v1.SessionService/CreateSession"
+LIST_SESSIONS = "/threadkeep.v1.SessionService/ListSessions"
 INFO = "/threadkeep.v1.ServerService/GetServerInfo"
 
 EVENT_BYTES = 1024
@@ -137,9 +140,24 @@ def _append(
     return event_service_pb2.AppendEventsRequest(session=session(name, user) if named else None, events=events)
 
 
-def append_template(name: str, batch: int = 1, size: int = EVENT_BYTES) -> Template:
-    """An append of `batch` events to one session."""
-    return Template(_append(name, batch, size).SerializeToString())
+def append_template(name: str, batch: int = 1, size: int = EVENT_BYTES, *, delta: bool = False) -> Template:
+    """An append of `batch` events to one session. `delta`: it sets a value of the session's state to another one each time."""
+    request = _append(name, batch, size)
+    if delta:
+        request.state_delta.session.set["step"] = f'"{_PLACEHOLDER}"'
+    return Template(request.SerializeToString())
+
+
+def pop_template(name: str) -> Template:
+    """A request that pops one event."""
+    request = event_removal_pb2.PopEventsRequest(session=session(name), count=1, operation_id=_PLACEHOLDER)
+    return Template(request.SerializeToString())
+
+
+def list_sessions(order: str, size: int = 20, user: str = "u000") -> bytes:
+    """A request for the first page of a user's sessions."""
+    by = session_service_pb2.SessionOrder.Value(f"SESSION_ORDER_{order}")
+    return session_service_pb2.ListSessionsRequest(app=APP, user_id=user, page_size=size, order_by=by).SerializeToString()
 
 
 def stream_templates(name: str, batch: int = 1, size: int = EVENT_BYTES) -> tuple[Template, Template]:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+import uuid
 from typing import Any
 
 import grpc
@@ -14,6 +15,7 @@ from threadkeep.v1 import (
     compaction_service_pb2,
     context_pb2,
     event_service_pb2,
+    memory_service_pb2,
     search_pb2,
     search_service_pb2,
     session_service_pb2,
@@ -22,8 +24,10 @@ from threadkeep.v1 import (
 CONTEXT = "/threadkeep.v1.EventService/GetContext"
 GET_SESSION = "/threadkeep.v1.SessionService/GetSession"
 COMPACT = "/threadkeep.v1.CompactionService/CompactSession"
+FORK = "/threadkeep.v1.SessionService/ForkSession"
 DELETE = "/threadkeep.v1.SessionService/DeleteSession"
 APPLY = "/threadkeep.v1.CompactionService/ApplyCompaction"
+INGEST = "/threadkeep.v1.MemoryService/AddSessionToMemory"
 _BATCH = 500
 AFTER_SECONDS = 3.0
 SEARCHES = 8
@@ -69,6 +73,25 @@ async def compact(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
     return loads.summary(times, sum(times), 1, 0)
 
 
+async def fork(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
+    """Forks a session some times, one after the other, and deletes the forks off the clock."""
+    call, delete = loads.unary(channel, FORK), loads.unary(channel, DELETE)
+    times: list[float] = []
+    events = 0
+    for _ in range(job["times"]):
+        request = session_service_pb2.ForkSessionRequest(
+            session=payloads.session(job["session"]), operation_id=uuid.uuid4().hex
+        )
+        before = time.perf_counter()
+        answer = await call(request.SerializeToString(), timeout=10 * loads.CALL_SECONDS)
+        times.append(time.perf_counter() - before)
+        made = session_service_pb2.ForkSessionResponse.FromString(answer).session
+        events = made.last_seq
+        gone = session_service_pb2.DeleteSessionRequest(session=made.ref)
+        await delete(gone.SerializeToString(), timeout=10 * loads.CALL_SECONDS)
+    return loads.summary(times, sum(times), events, 0)
+
+
 async def appends_while_summarizing(channel: grpc.aio.Channel, job: Job, appending: Any) -> dict[str, Any]:
     """A load of appends; with `summarize`, also a compaction of one of its sessions by a slow model."""
     if not job["summarize"]:
@@ -88,13 +111,13 @@ async def appends_while_summarizing(channel: grpc.aio.Channel, job: Job, appendi
 
 
 async def appends_beside(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
-    """Appends to a session, one at a time, while the session named like the work is compacted, deleted or searched, and
-    for `AFTER_SECONDS` more: what is left to do then is done behind the call."""
+    """Appends to a session, one at a time, while the session named like the work is compacted, deleted, searched or ingested,
+    and for `AFTER_SECONDS` more: what is left to do then is done behind the call."""
     append, template = loads.unary(channel, payloads.APPEND), payloads.append_template(job["sessions"][0], 1)
     before = time.perf_counter()
     ends: list[float] = []
     times: list[float] = []
-    working = asyncio.ensure_future(_work(channel, job["work"]))
+    working = asyncio.ensure_future(_work(channel, job["work"], job["work"]))
     working.add_done_callback(lambda _: ends.append(time.perf_counter()))
     while not ends or time.perf_counter() < ends[0] + AFTER_SECONDS:
         began = time.perf_counter()
@@ -104,12 +127,23 @@ async def appends_beside(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
     return loads.summary(times, time.perf_counter() - before, 1, 0) | {"work": ends[0] - before}
 
 
-async def _work(channel: grpc.aio.Channel, work: str) -> None:
-    ref, seconds = payloads.session(work), 10 * loads.CALL_SECONDS
+async def timed(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
+    """Does the work on a session while nobody else calls."""
+    before = time.perf_counter()
+    await _work(channel, job["work"], job["session"])
+    return {"seconds": time.perf_counter() - before}
+
+
+async def _work(channel: grpc.aio.Channel, work: str, session: str) -> None:
+    ref, seconds = payloads.session(session), 10 * loads.CALL_SECONDS
     if work == "delete":
         await loads.unary(channel, DELETE)(
             session_service_pb2.DeleteSessionRequest(session=ref).SerializeToString(), timeout=seconds
         )
+        return
+    if work == "ingest":
+        ingest = memory_service_pb2.AddSessionToMemoryRequest(session=ref)
+        await loads.unary(channel, INGEST)(ingest.SerializeToString(), timeout=seconds)
         return
     if work == "search":
         # No event has this word, so a search reads until its budget is used up.

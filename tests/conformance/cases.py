@@ -16,6 +16,7 @@ from threadkeep.v1.compaction_service_pb2 import ApplyCompactionResponse, Compac
 from threadkeep.v1.context_pb2 import ContextSpec
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
+from threadkeep.v1.state_pb2 import StateDelta
 from threadkeep.v1.subscription_pb2 import Change
 
 from . import forms
@@ -28,7 +29,17 @@ KNOWN_FAILURES = Path(__file__).with_name("known_failures.yaml")
 _COMMON = {"as", "timeout_ms", "within_ms", "save", "repeat", "expect", "error"}
 KINDS: Mapping[str, set[str]] = {
     "call": {"request"},
-    "append": {"events", "create", "expected_log_version", "expected_last_event_id", "ignore_existing"},
+    "append": {
+        "events",
+        "create",
+        "expected_log_version",
+        "expected_last_event_id",
+        "ignore_existing",
+        "replace_existing",
+        "operation_id",
+        "state_delta",
+    },
+    "method": {"request"},
     "pages": {"request", "all_users", "limit", "items"},
     "context": {"spec"},
     "compact": {"strategy"},
@@ -36,6 +47,9 @@ KINDS: Mapping[str, set[str]] = {
     "compact_context": {"of", "summary"},
     "build": {"args"},
     "watch": {"request", "all_users", "checkpoints", "max_retries"},
+    "append_stream": {"batches"},
+    "provided": {"provider", "events"},
+    "consume": {"consumer", "from_beginning", "max_attempts", "park", "fail"},
     "receive": {"changes", "quiet_ms", "ended", "heartbeats"},
     "cancel": set(),
     "connect": {"app", "user_id", "token", "via"},
@@ -49,12 +63,34 @@ KINDS: Mapping[str, set[str]] = {
 """The kinds of steps, and the keys of each in addition to those of every step."""
 PAGES: Mapping[str, str] = {
     "SessionService/ListSessions": "sessions",
+    "SessionService/ListUsers": "users",
     "EventService/ListEvents": "events",
     "SearchService/SearchEvents": "hits",
     "CompactionService/ListCompactions": "compactions",
     "MemoryService/ListMemories": "entries",
+    "EventService/ListUserEvents": "events",
+    "EventService/ListBranches": "branches",
+    "EventService/ListUsage": "entries",
+    "MemoryService/ListMemoryNamespaces": "namespaces",
 }
 """The lists that SDKs page through, and the field that holds the items."""
+METHODS = (
+    "SessionService/ForkSession",
+    "SessionService/MoveSession",
+    "EventService/LoadSession",
+    "SessionService/UpdateSession",
+    "SessionService/ListSessions",
+    "EventService/RewindSession",
+    "EventService/PopEvents",
+    "EventService/ClearEvents",
+    "EventService/EraseEvents",
+    "EventService/ReplaceSuffix",
+    "StateService/GetState",
+    "StateService/PatchState",
+    "MemoryService/UpsertMemories",
+    "MemoryService/GetMemories",
+)
+"""The RPCs that drivers also call by the SDK's own method."""
 BUILDERS: Mapping[str, set[str]] = {
     "user": {"text", "author"},
     "assistant": {"text", "author"},
@@ -211,16 +247,19 @@ def _with(said: Mapping[str, Any], **kinds: type[Message]) -> Mapping[str, Any]:
 
 
 def _call(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    rpc = RPCS.get(said["call"])
+    called = said["call" if "call" in said else "method"]
+    rpc = RPCS.get(called)
     if rpc is None or rpc.streams:
         known = ", ".join(name for name, each in RPCS.items() if not each.streams)
-        raise ValueError(f"no call {said['call']!r}; there are {known}")
+        raise ValueError(f"no call {called!r}; there are {known}")
+    if "method" in said and rpc.name not in METHODS:
+        raise ValueError(f"no method of {rpc.name}; there are {', '.join(METHODS)}")
     return _with(said, request=rpc.request, expect=rpc.response)
 
 
 def _answered(said: Mapping[str, Any]) -> Mapping[str, Any]:
     kind = next(key for key in said if key in _ANSWERS)
-    checked = _with(said, expect=_ANSWERS[kind], spec=ContextSpec, strategy=CompactionStrategy)
+    checked = _with(said, expect=_ANSWERS[kind], spec=ContextSpec, strategy=CompactionStrategy, state_delta=StateDelta)
     if kind == "compact_context":
         _check_keys(said, set(said), required={"of", "summary"})
         checked = _with(checked, of=GetContextResponse)
@@ -294,6 +333,7 @@ def _restart(said: Mapping[str, Any]) -> Mapping[str, Any]:
 
 _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
     "call": _call,
+    "method": _call,
     **dict.fromkeys(_ANSWERS, _answered),
     "pages": _pages,
     "watch": _watch,

@@ -22,9 +22,8 @@ DriverOf = Callable[[str], Driver]
 
 
 @pytest.fixture(scope="session")
-def conformance_fork_server() -> Iterator[ForkServer]:
-    with fork_server() as opened:
-        yield opened
+def conformance_fork_server() -> ForkServer:
+    return fork_server()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -9,9 +9,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Self
 
+from tests.support.models.webhooks import webhooks_file
 from tests.support.servers.server_process import FRONTEND, ForkServer, ServerProcess, url_settings
 
-from .gateway import Gateway
+from .proxy.gateway import Gateway
 
 ENGINES = ("sqlite", "postgresql")
 SERVERS = (*ENGINES, "envoy")
@@ -24,6 +25,7 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
         "watch_heartbeat": "1s",
         "feed_retention": "1s",
         "search_index": "false",  # a feed is kept until it is indexed
+        "compaction_webhook_attempts": 1,
     },
 }
 """The settings of the servers that some cases need, by name."""
@@ -40,6 +42,8 @@ class Engine:
             place = root / name
             place.mkdir(exist_ok=True)
             url = None if urls is None else urls[name]
+            if name == "guarded":
+                settings["compaction_webhooks_file"] = webhooks_file(place, dead="http://127.0.0.1:1/")
             return ServerProcess(fork_server, place, frontend=frontend, **settings, **url_settings(url))
 
         self._server = server("")

@@ -13,9 +13,16 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 import threadkeep as sdk
+from threadkeep.v1.event_removal_pb2 import REMOVAL_MODE_ERASE
 from threadkeep.v1.event_service_pb2 import GetContextResponse
+from threadkeep.v1.memory_pb2 import MemoryNamespace
+from threadkeep.v1.memory_service_pb2 import GetMemoriesResponse, MemoryLookup, UpsertMemoriesResponse
+from threadkeep.v1.session_service_pb2 import ForkSessionResponse, MoveSessionResponse, UpdateSessionResponse
+from threadkeep.v1.state_pb2 import STATE_SCOPE_APP, STATE_SCOPE_USER, State, StateDelta, StateScope
+from threadkeep.v1.state_service_pb2 import GetStateResponse, PatchStateResponse
 
 Parameters = dict[str, Any]
+POINTS = ("at_seq", "at_event_id", "at_invocation_id", "at_log_version")
 
 
 def packed(message: Message) -> str:
@@ -34,6 +41,15 @@ def request_of(p: Parameters) -> Any:
 def session(p: Parameters) -> sdk.SessionRef | str:
     ref = read(sdk.SessionRef, p, "session")
     return ref if ref.app or ref.user_id else ref.session_id
+
+
+def events_of(given: list[str]) -> list[sdk.SessionEvent]:
+    return [sdk.SessionEvent.FromString(base64.b64decode(event)) for event in given]
+
+
+def streamed(result: Any) -> Parameters:
+    failure = sdk.error_of(result)
+    return {"response": packed(result.appended)} if failure is None else {"error": error(failure)}
 
 
 def given(message: Message, *fields: str) -> Parameters:
@@ -57,10 +73,91 @@ def items(client: Any, p: Parameters) -> Any:
     if name == "ListMemories":
         which = given(request.filter, "session_ids", "authors", "metadata")
         return client.memory().list(page_size=request.page_size, **which)
+    if name == "ListMemoryNamespaces":
+        found = client.memory().namespaces(**given(request, "prefix", "suffix", "max_depth", "page_size"))
+        return (MemoryNamespace(labels=labels) async for labels in found)
+    if name == "ListUsers":
+        return client.users(**given(request, "app", "page_size"))
+    if name == "ListUserEvents":
+        return client.user_events(**whose(request, {}, "filter", "page_size"))
     if name == "ListSessions":
         return client.sessions(**whose(request, p, "labels", "page_size"))
-    method = {"ListEvents": client.events, "ListCompactions": client.compactions}[name]
-    return method(**given(request, "session", "filter", "order", "page_size"))
+    methods = {"ListEvents": "events", "ListCompactions": "compactions", "ListBranches": "branches", "ListUsage": "usage"}
+    names = ("session", "filter", "order", "page_size", "branch", "after_seq", "before_seq")
+    return getattr(client, methods[name])(**given(request, *names))
+
+
+def state(client: Any, request: Any) -> Any:
+    """The handle on the state of a request."""
+    ref = request.session
+    if request.scope == STATE_SCOPE_USER:
+        return client.user_state(ref.user_id, app=ref.app)
+    return client.app_state(ref.app) if request.scope == STATE_SCOPE_APP else client.session(ref).state()
+
+
+def point(request: Any) -> Parameters:
+    """The point of a request as keyword arguments."""
+    return {name.removesuffix("_id"): value for name, value in given(request, *POINTS).items()}
+
+
+async def forked(client: Any, request: Any) -> Any:
+    how = given(request, "labels", "operation_id") | point(request)
+    how |= {"metadata": request.metadata_json} if request.HasField("metadata_json") else {}
+    inherits = not request.without_parent_labels
+    fork = await client.fork(request.session, request.new_session_id, inherit_labels=inherits, **how)
+    return ForkSessionResponse(session=fork)
+
+
+async def listed(client: Any, request: Any) -> Any:
+    return await client.list_sessions(**whose(request, {}, "labels", "forked_from", "page_size", "with_state"))
+
+
+async def removed(client: Any, name: str, request: Any) -> Any:
+    """The answer of the SDK's method that removes events."""
+    how = given(request, "branch", "expected_log_version", "operation_id")
+    how |= {"erase": True} if getattr(request, "mode", None) == REMOVAL_MODE_ERASE else {}
+    if name == "PopEvents":
+        return (await client.pop(request.session, request.count, **how)).pb
+    if name == "ClearEvents":
+        return await client.clear(request.session, **how)
+    if name == "RewindSession":
+        return await client.rewind(request.session, **how, **point(request))
+    if name == "EraseEvents":
+        how |= {"invocation_ids": request.invocation_ids}
+        return await client.erase_events(request.session, request.event_ids, **how)
+    return await client.replace_suffix(request.session, request.expected_event_ids, *request.events, **how)
+
+
+async def method(client: Any, name: str, request: Any) -> Any:
+    """The answer of the SDK's own method for an RPC."""
+    if name == "ForkSession":
+        return await forked(client, request)
+    if name == "MoveSession":
+        how = given(request, "operation_id")
+        return MoveSessionResponse(session=await client.move_session(request.session, request.new_user_id, **how))
+    if name == "LoadSession":
+        scopes = [StateScope.Name(each).removeprefix("STATE_SCOPE_").lower() for each in request.state_scopes]
+        how = given(request, "exclude_events", "with_newest_event", "page_size")
+        return (await client.load_session(request.session, state_scopes=scopes, **how)).pb
+    if name == "ListSessions":
+        return await listed(client, request)
+    if name == "UpdateSession":
+        changes = given(request, "set_labels", "etag", "operation_id")
+        return UpdateSessionResponse(session=await client.update_session(request.session, **changes))
+    if name == "GetState":
+        found = await state(client, request).get(request.keys, **given(request, "key_prefix", "as_of_log_version"))
+        return GetStateResponse(state=State(values=found.texts, version=found.version))
+    if name == "PatchState":
+        changes = {"set_json": request.patch.set, "remove": request.patch.remove}
+        return PatchStateResponse(version=await state(client, request).patch(**changes, **given(request, "expected_version")))
+    if name == "UpsertMemories":
+        written = await client.memory().upsert(*request.writes, if_exists=request.if_exists)
+        return UpsertMemoriesResponse(memories=written)
+    if name == "GetMemories":
+        entries = await client.memory().get_many(request.names, refresh_ttl=request.refresh_ttl)
+        lookups = [MemoryLookup(name=each, entry=entry) for each, entry in zip(request.names, entries, strict=True)]
+        return GetMemoriesResponse(memories=lookups)
+    return await removed(client, name, request)
 
 
 def error(error: Exception) -> Parameters:
@@ -79,6 +176,7 @@ class Driver:
 
     def __init__(self) -> None:
         self._clients, self._running = dict[str, sdk.AsyncClient](), dict[int, asyncio.Task[None]]()
+        self._stops = dict[int, asyncio.Event]()
 
     async def hello(self, client: Any, p: Parameters) -> Parameters:
         return {"language": "python", "version": sdk.__version__}
@@ -100,12 +198,18 @@ class Driver:
         stub = getattr(stubs, noun, None) or getattr(stubs, f"{noun}s")
         return {"response": packed(await client._call(getattr(stub, method), request_of(p), p["timeout"]))}
 
+    async def method(self, client: Any, p: Parameters) -> Parameters:
+        return {"response": packed(await method(client, p["rpc"].split("/")[1], request_of(p)))}
+
     async def append(self, client: Any, p: Parameters) -> Parameters:
-        names = ("create", "ignore_existing", "expected_last_event_id", "timeout")
+        names = ("create", "ignore_existing", "replace_existing", "operation_id", "expected_last_event_id", "timeout")
         options: Parameters = {name: p[name] for name in names if name in p}
         if "expected_log_version" in p:
             options["expected_log_version"] = int(p["expected_log_version"])
-        events = [sdk.SessionEvent.FromString(base64.b64decode(event)) for event in p["events"]]
+        for place, patch in given(read(StateDelta, p, "state_delta") or StateDelta(), "session", "user", "app").items():
+            changes = {"set_json": dict(patch.set), "remove": list(patch.remove)}
+            options["state" if place == "session" else f"{place}_state"] = changes
+        events = events_of(p["events"])
         return {"response": packed(await client.append(session(p), *events, **options))}
 
     async def pages(self, client: Any, p: Parameters) -> Parameters:
@@ -148,7 +252,37 @@ class Driver:
                 print(json.dumps({"id": p["id"], "item": packed(change)}), flush=True)
         return {}
 
+    async def append_stream(self, client: Any, p: Parameters) -> Parameters:
+        results = client.append_stream([(session(p), events_of(batch)) for batch in p["batches"]])
+        return {"results": [streamed(each) async for each in results]}
+
+    async def provided(self, client: Any, p: Parameters) -> Parameters:
+        window = sdk.MemoryProvider.limited_window()
+        by_name = {"none": sdk.MemoryProvider.none(), "read_only": window.read_only(), "write_only": window.write_only()}
+        provided = client.session(session(p)).with_memory(by_name.get(p["provider"], window))
+        appended = await provided.append(*events_of(p["events"]))
+        return {"response": packed(await provided.get_context()), "log_version": str(appended.log_version)}
+
+    async def consume(self, client: Any, p: Parameters) -> Parameters:
+        failed, stop = set[str](), self._stops.setdefault(p["id"], asyncio.Event())
+
+        async def handle(change: Any) -> None:
+            said = next((event.text for event in getattr(change, "events", ())), "")
+            if said == p.get("park"):
+                raise sdk.Park("as requested")
+            if said == p.get("fail") and said not in failed:
+                failed.add(said)
+                raise RuntimeError("as requested")
+            print(json.dumps({"id": p["id"], "item": packed(change)}), flush=True)
+
+        options = {"from_beginning": p["from_beginning"], "max_attempts": p.get("max_attempts", 0)}
+        await client.consume(p["name"], handle, stop=stop, **options)
+        return {}
+
     async def cancel(self, client: Any, p: Parameters) -> Parameters:
+        if p["target"] in self._stops:
+            self._stops[p["target"]].set()
+            return {}
         return {"was_running": p["target"] in self._running and self._running[p["target"]].cancel()}
 
     async def _serve(self, p: Parameters) -> None:

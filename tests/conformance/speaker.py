@@ -24,11 +24,12 @@ _numbers = count(1)
 
 
 class Refused(Exception):
-    """The SDK raised an error; `code` is its code."""
+    """The SDK raised an error, with its code and its metadata."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(str(error))
         self.code = error["code"]
+        self.metadata: dict[str, str] = error["metadata"]
 
 
 class Speaker:
@@ -52,6 +53,11 @@ class Speaker:
     async def call(self, rpc: str, request: Message) -> Any:
         """The response of one RPC."""
         ok = await self._ask("call", rpc=rpc, request=to_wire(request))
+        return from_wire(RPCS[rpc].response, ok["response"])
+
+    async def method(self, rpc: str, request: Message) -> Any:
+        """The response of the SDK's own method for an RPC."""
+        ok = await self._ask("method", rpc=rpc, request=to_wire(request))
         return from_wire(RPCS[rpc].response, ok["response"])
 
     async def append(self, events: Sequence[SessionEvent], *, after: str | None = None) -> AppendEventsResponse:

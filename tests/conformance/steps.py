@@ -13,10 +13,12 @@ from threadkeep.v1.compaction_pb2 import Compaction, CompactionStrategy
 from threadkeep.v1.compaction_service_pb2 import ApplyCompactionResponse, CompactSessionResponse
 from threadkeep.v1.context_pb2 import ContextSpec
 from threadkeep.v1.event_pb2 import SessionEvent
-from threadkeep.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
-from threadkeep.v1.memory_pb2 import MemoryEntry
+from threadkeep.v1.event_service_pb2 import AppendEventsResponse, Branch, GetContextResponse, UsageEntry, UserEvent
+from threadkeep.v1.memory_pb2 import MemoryEntry, MemoryNamespace
 from threadkeep.v1.search_service_pb2 import SearchHit
 from threadkeep.v1.session_pb2 import Session, SessionRef
+from threadkeep.v1.session_service_pb2 import UserRef
+from threadkeep.v1.state_pb2 import StateDelta
 from threadkeep.v1.subscription_pb2 import Change
 
 from . import forms
@@ -31,10 +33,15 @@ RECEIVE_WITHIN = 40.0
 CLIENT_TIMEOUT_MS = 30_000
 _ITEMS: Mapping[str, type[Message]] = {
     "ListSessions": Session,
+    "ListUsers": UserRef,
     "ListEvents": SessionEvent,
     "SearchEvents": SearchHit,
     "ListCompactions": Compaction,
     "ListMemories": MemoryEntry,
+    "ListUserEvents": UserEvent,
+    "ListBranches": Branch,
+    "ListUsage": UsageEntry,
+    "ListMemoryNamespaces": MemoryNamespace,
 }
 Answer = dict[str, Any]
 
@@ -128,10 +135,11 @@ class Performer:
         return await self._ask(said, "close", client=f"{self.prefix}/{said['close']}")
 
     async def _call(self, said: Mapping[str, Any]) -> Answer:
-        rpc = RPCS[said["call"]]
+        op = "call" if "call" in said else "method"
+        rpc = RPCS[said[op]]
         answer = await self._ask(
             said,
-            "call",
+            op,
             client=await self._client(said),
             rpc=rpc.name,
             request=_packed(rpc.request, said.get("request", {})),
@@ -146,9 +154,12 @@ class Performer:
             "append",
             client=await self._client(said),
             session=self._session(said["append"]),
-            events=[to_wire(parse(SessionEvent, form)) for form in forms.events(said["events"])],
+            events=_events(said["events"]),
             create=said.get("create", False),
             ignore_existing=said.get("ignore_existing", False),
+            replace_existing=said.get("replace_existing"),
+            operation_id=said.get("operation_id"),
+            state_delta=_optional(StateDelta, said.get("state_delta")),
             expected_log_version=None if version is None else str(version),
             expected_last_event_id=said.get("expected_last_event_id"),
             timeout_ms=_timeout(said),
@@ -206,6 +217,32 @@ class Performer:
         self.watches[str(said["watch"])] = Watch(str(said.get("as", "main")), call)
         return {"ok": {}}
 
+    async def _stream(self, said: Mapping[str, Any]) -> Answer:
+        batches = [_events(batch) for batch in said["batches"]]
+        client, session = await self._client(said), self._session(said["append_stream"])
+        answer = await self._ask(said, "append_stream", client=client, session=session, batches=batches)
+        return _mapped(answer, lambda ok: {"results": [_result(each) for each in ok["results"]]})
+
+    async def _provided(self, said: Mapping[str, Any]) -> Answer:
+        client, session, provider = await self._client(said), self._session(said["provided"]), said["provider"]
+        events = _events(said["events"])
+        answer = await self._ask(said, "provided", client=client, session=session, provider=provider, events=events)
+        context = _read(answer, GetContextResponse)
+        return _mapped(context, lambda ok: {"context": ok, "log_version": answer["ok"]["log_version"]})
+
+    async def _consume(self, said: Mapping[str, Any]) -> Answer:
+        call = await self.driver.send(
+            "consume",
+            client=await self._client(said),
+            name=said["consumer"],
+            from_beginning=said.get("from_beginning", False),
+            max_attempts=said.get("max_attempts"),
+            park=said.get("park"),
+            fail=said.get("fail"),
+        )
+        self.watches[str(said["consume"])] = Watch(str(said.get("as", "main")), call)
+        return {"ok": {}}
+
     async def _cancel(self, said: Mapping[str, Any]) -> Answer:
         answer = await self._ask(said, "cancel", target=self._watched(said["cancel"]).call.number)
         async with asyncio.timeout(RECEIVE_WITHIN):
@@ -246,6 +283,15 @@ class Performer:
         return to_wire(parse(SessionRef, session if isinstance(session, Mapping) else {"session_id": str(session)}))
 
 
+def _events(given: Any) -> list[str]:
+    return [to_wire(parse(SessionEvent, form)) for form in forms.events(given)]
+
+
+def _result(packed: Answer) -> Answer:
+    """One result of a stream of appends: the response, or the error."""
+    return packed if "error" in packed else plain(from_wire(AppendEventsResponse, packed["response"]))
+
+
 def _timeout(said: Mapping[str, Any]) -> int | None:
     return int(said["timeout_ms"]) if "timeout_ms" in said else None
 
@@ -268,6 +314,7 @@ def _read(answer: Answer, kind: type[Message]) -> Answer:
 
 _STEPS: Mapping[str, Callable[[Performer, Mapping[str, Any]], Awaitable[Answer]]] = {
     "call": Performer._call,
+    "method": Performer._call,
     "append": Performer._append,
     "pages": Performer._pages,
     "context": Performer._context,
@@ -276,6 +323,9 @@ _STEPS: Mapping[str, Callable[[Performer, Mapping[str, Any]], Awaitable[Answer]]
     "compact_context": Performer._compact_context,
     "build": Performer._build,
     "watch": Performer._watch,
+    "consume": Performer._consume,
+    "append_stream": Performer._stream,
+    "provided": Performer._provided,
     "cancel": Performer._cancel,
     "connect": Performer._connect,
     "close": Performer._close,

@@ -1,4 +1,4 @@
-"""Runs every case in every language on both engines."""
+"""Runs every case in every language on both engines; without THREADKEEP_LONG=1 those of `matrix` and `selection`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from .drivers import BUILD_WITHIN, CHOSEN, Driver
 from .engine import SERVERS, Engine
 from .results import KNOWN_FAILURES, KnownFailure, Results, known_reason, load_known_failures
 from .runner import StepFailed, run_case
+from .selection import in_short_form
 
 CASES, PROBLEMS = cases.read()
 IDS = {case.id for case in CASES}
+SHORT = in_short_form(CASES)
 
 
 # The first case of a language waits until its driver is built.
@@ -25,9 +27,13 @@ pytestmark = pytest.mark.timeout(2 * BUILD_WITHIN)
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "case" in metafunc.fixturenames:
-        every = [cell for cell in product(SERVERS, CHOSEN, CASES) if LONG or matrix.is_required(*cell)]
+        every = [cell for cell in product(SERVERS, CHOSEN, CASES) if LONG or _is_short(*cell)]
         ids = [f"{language}-{engine}-{case.id}" for engine, language, case in every]
         metafunc.parametrize(("engine", "language", "case"), every, ids=ids)
+
+
+def _is_short(engine: str, language: str, case: cases.Case) -> bool:
+    return matrix.is_required(engine, language, case) and (engine != "sqlite" or case.id in SHORT[language])
 
 
 @pytest.fixture(scope="module")

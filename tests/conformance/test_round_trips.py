@@ -1,4 +1,4 @@
-"""What one language writes every language reads, whole; and agents in two languages take turns while a third follows."""
+"""What one language writes every language reads, whole; agents in two languages take turns while a third follows, and race."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from typing import Any
 
 import pytest
 
+from tests.support.runs.thoroughness import with_long
 from tests.support.runs.toolchains import LANGUAGES
 from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_removal_pb2 import PopEventsRequest
+from threadkeep.v1.event_service_pb2 import ReplaceSuffixRequest
 from threadkeep.v1.message_pb2 import ROLE_ASSISTANT, ChatMessage, Part
 from threadkeep.v1.session_pb2 import SessionRef
 from threadkeep.v1.session_service_pb2 import CreateSessionRequest, GetSessionRequest
+from threadkeep.v1.state_pb2 import StatePatch
+from threadkeep.v1.state_service_pb2 import GetStateRequest, PatchStateRequest
 
 from . import whole_log
 from .conftest import DriverOf, EngineOf
@@ -24,6 +29,7 @@ from .speaker import Refused, Speaker, first
 
 pytestmark = [pytest.mark.timeout(2 * BUILD_WITHIN), pytest.mark.asyncio(loop_scope="session")]
 TURNS = 24
+RACES = 64
 RETRY_WITHIN = 90.0
 _sessions = count(1)
 _written: dict[tuple[str, str], SessionRef] = {}
@@ -151,3 +157,69 @@ async def _say(speaker: Speaker, event: SessionEvent, after: str) -> None:
                 await asyncio.sleep(0.02)
             else:
                 return
+
+
+@pytest.mark.parametrize("languages", with_long([("python", "go")], ("typescript", "java"), ("rust", "go")), ids="-".join)
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_two_languages_race_on_pop_suffix_and_state_and_agree(
+    engine: str, languages: tuple[str, str], engine_of: EngineOf, driver_of: DriverOf
+) -> None:
+    """Each event is popped once, and no replacement and no patch is lost, whichever language wins."""
+    if not set(languages) <= set(CHOSEN):
+        pytest.skip(f"THREADKEEP_LANGUAGES names only some of {', '.join(languages)}")
+    ref, address = _fresh("raced"), (await engine_of(engine)).address
+    drivers = [driver_of(language) for language in languages]
+    async with Speaker(drivers[0], address, ref) as one, Speaker(drivers[1], address, ref) as other:
+        ids = [f"e{n}" for n in range(RACES)]
+        await one.append([_event("first"), *(_event(event_id) for event_id in ids)])
+        pop = PopEventsRequest(session=ref)
+        racing = (speaker.method("EventService/PopEvents", pop) for speaker in (one, other) * (RACES // 2))
+        taken = [event.event_id for popped in await asyncio.gather(*racing) for event in popped.events]
+        assert sorted(taken) == sorted(ids)
+        await asyncio.gather(*(_replaces(speaker, ref, RACES // 2) for speaker in (one, other)))
+        await asyncio.gather(*(_counts(speaker, ref, RACES // 2) for speaker in (one, other)))
+        session = (await one.call("SessionService/GetSession", GetSessionRequest(session=ref))).session
+        # one append, a change for each pop and each replacement: patches of state are no versions of the log
+        assert (session.log_version, session.last_seq, session.window.events) == (1 + 2 * RACES, 1 + 2 * RACES, 1)
+        for speaker in (one, other):
+            state = (await speaker.method("StateService/GetState", GetStateRequest(session=ref))).state
+            assert (dict(state.values), state.version) == ({"count": str(RACES)}, RACES)
+        written = [event.author for event in await other.log() if event.author]
+        assert sorted(written) == sorted([one.language, other.language] * (RACES // 2))
+
+
+def _event(event_id: str, author: str = "") -> SessionEvent:
+    return SessionEvent(event_id=event_id, author=author, message=ChatMessage(role=ROLE_ASSISTANT, parts=[Part(text=event_id)]))
+
+
+async def _replaces(speaker: Speaker, ref: SessionRef, times: int) -> None:
+    """Replaces the last event so many times; a refusal names the one that is the last now."""
+    last = "first"
+    for n in range(times):
+        mine = _event(f"{speaker.language}-{n}", speaker.language)
+        while last != mine.event_id:
+            request = ReplaceSuffixRequest(session=ref, expected_event_ids=[last], events=[mine])
+            try:
+                await speaker.method("EventService/ReplaceSuffix", request)
+            except Refused as error:
+                if error.code != "ABORTED":
+                    raise
+                last = error.metadata["actual"]
+            else:
+                last = mine.event_id
+
+
+async def _counts(speaker: Speaker, ref: SessionRef, times: int) -> None:
+    """Adds one to a value so many times: reads it, and writes it if its version is still the same."""
+    done = 0
+    while done < times:
+        state = (await speaker.method("StateService/GetState", GetStateRequest(session=ref))).state
+        patch = StatePatch(set={"count": str(int(state.values["count"] or 0) + 1)})
+        try:
+            request = PatchStateRequest(session=ref, patch=patch, expected_version=state.version)
+            await speaker.method("StateService/PatchState", request)
+        except Refused as error:
+            if error.code != "ABORTED":
+                raise
+        else:
+            done += 1

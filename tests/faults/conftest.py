@@ -21,9 +21,8 @@ Look = Callable[[str], int]
 
 
 @pytest.fixture(scope="package")
-def servers() -> Iterator[ForkServer]:
-    with fork_server() as opened:
-        yield opened
+def servers() -> ForkServer:
+    return fork_server()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.runs.printed import Say
-from tests.support.runs.thoroughness import KILLS
+from tests.support.runs.thoroughness import KILLS, with_long
 from tests.support.servers.server_process import ServerProcess, url_settings
 
 from .conftest import ServerMaker
@@ -29,7 +29,9 @@ StartAll = Callable[[str], Sequence[ServerProcess]]
 ROUND = ("kill", "leave", "server", "stall", "kill")
 
 
-@pytest.fixture(params=[("sqlite", 1), ("postgresql", 1), ("postgresql", 2)], ids=lambda param: f"{param[0]}-{param[1]}")
+@pytest.fixture(
+    params=with_long([("sqlite", 1), ("postgresql", 2)], ("postgresql", 1)), ids=lambda param: f"{param[0]}-{param[1]}"
+)
 def start(request: pytest.FixtureRequest, make_server: ServerMaker) -> StartAll:
     """Starts one or two servers on an empty database, with this lease."""
     engine, number = request.param

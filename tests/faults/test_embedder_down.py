@@ -15,6 +15,7 @@ import pytest
 
 import threadkeep
 from tests.support.models.model_endpoint import hangs, replies
+from tests.support.runs.thoroughness import with_long
 from tests.support.servers.server_process import ServerProcess, free_port, url_settings
 from threadkeep import errors
 from threadkeep.v1.search_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
@@ -61,7 +62,7 @@ async def recover(endpoint: Embeddings) -> None:
 
 @pytest.mark.parametrize(
     ("database_url", "outage"),
-    [("sqlite", refuse), ("sqlite", hang), ("sqlite", fail), ("postgresql", refuse)],
+    with_long([("sqlite", hang), ("postgresql", refuse)], ("sqlite", refuse), ("sqlite", fail), ("postgresql", hang)),
     indirect=["database_url"],
 )
 async def test_an_embedder_outage_delays_embeddings_and_loses_none(

@@ -21,6 +21,7 @@ import pytest
 
 import threadkeep
 from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import with_long
 from tests.support.servers.server_process import RECONNECT, ServerProcess, url_settings
 from threadkeep.v1.filter_pb2 import EventFilter
 from threadkeep.v1.message_pb2 import ROLE_USER
@@ -144,6 +145,8 @@ class Memory:
         return most
 
 
+# What the server keeps for a subscriber does not depend on the engine; of SQLite its memory has the caches too.
+@pytest.mark.parametrize("database_url", with_long(["sqlite"], "postgresql"), indirect=True)
 @pytest.mark.timeout(600 + 12 * SECONDS)
 async def test_a_subscriber_that_stops_reading_uses_bounded_memory_and_catches_up(
     make_server: ServerMaker, database_url: str | None, say: Say

@@ -24,9 +24,8 @@ _names = count(1)
 
 
 @pytest.fixture(scope="package")
-def servers() -> Iterator[ForkServer]:
-    with fork_server() as opened:
-        yield opened
+def servers() -> ForkServer:
+    return fork_server()
 
 
 @pytest.fixture

@@ -46,28 +46,38 @@ class Fact:
 
     @property
     def version(self) -> int:
-        """The log_version after it; 0 for a change of the session itself."""
+        """The log_version after it; 0 for a change of the session itself or of state alone."""
         return self.change.versions.log_version
 
     @property
     def events(self) -> Sequence[SessionEvent]:
-        return self.change.batch.events if self.change.HasField("batch") else self.change.compaction.inserted
+        change = self.change
+        if change.HasField("batch"):
+            return change.batch.events
+        return change.removal.inserted if change.HasField("removal") else change.compaction.inserted
+
+    @property
+    def state(self) -> pb.StateChange | None:
+        """What it changed in a scope of state."""
+        if self.change.HasField("batch") and self.change.batch.HasField("state"):
+            return self.change.batch.state
+        return self.change.state if self.change.HasField("state") else None
 
     @property
     def kind(self) -> pb.SessionChangeKind.ValueType:
-        """The kind of a change of the session itself; 0 for appends and compactions."""
+        """The kind of a change of the session itself; 0 for others."""
         return self.change.session_change.kind
 
     @property
     def is_gone(self) -> bool:
         return self.kind in GONE
 
-    def keeping(self, event_ids: Container[str]) -> Fact | None:
-        """Returns the fact with only these events; None for a batch without any."""
+    def keeping(self, seqs: Container[int]) -> Fact | None:
+        """Returns the fact with only these events; None for a batch without any, unless it changes state."""
         if not self.events:
             return self
-        kept = [event for event in self.events if event.event_id in event_ids]
-        if not kept and self.change.HasField("batch"):
+        kept = [event for event in self.events if event.seq in seqs]
+        if not kept and self.change.HasField("batch") and self.state is None:
             return None
         return _with_events(self.change, kept)
 
@@ -130,13 +140,13 @@ def last_lives(facts: Sequence[Fact]) -> Iterator[tuple[Ref, list[Fact]]]:
     for fact in facts:
         if fact.is_gone:
             lives.pop(fact.ref, None)
-        else:
+        elif fact.ref[2]:
             lives.setdefault(fact.ref, []).append(fact)
     yield from lives.items()
 
 
 def _continues(change: pb.Change) -> bool:
-    return change.batch.continues or change.compaction.continues
+    return change.batch.continues or change.compaction.continues or change.removal.continues
 
 
 def _joined(parts: Sequence[pb.Change]) -> Fact:
@@ -165,4 +175,7 @@ def _with_events(change: pb.Change, events: Sequence[SessionEvent]) -> Fact:
     elif copy.HasField("compaction"):
         copy.compaction.ClearField("inserted")
         copy.compaction.inserted.extend(kept)
+    elif copy.HasField("removal"):
+        copy.removal.ClearField("inserted")
+        copy.removal.inserted.extend(kept)
     return Fact(copy)

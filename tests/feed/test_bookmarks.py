@@ -41,6 +41,11 @@ async def write(scene: Scene, rounds: int = 12) -> None:
         await scene.client.append(name, *(threadkeep.user(text) for _ in range(1 + number % 3)), create=True)
         if number % 5 == 4:
             await scene.client.update_session(name, metadata={"round": number})
+        if number % 4 == 3:
+            await scene.client.pop(name)
+            await scene.client.session(name).state().patch({"round": number})
+        if number % 6 == 3:
+            await scene.client.user_state().patch({"round": number})
         if number % 6 == 5:
             session = await scene.client.get_session(name)
             await scene.client.apply_compaction(

@@ -8,12 +8,14 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from threadkeep.v1 import event_removal_pb2 as rm
 from threadkeep.v1 import subscription_pb2 as pb
+from threadkeep.v1.state_pb2 import StateScope
 
 from .facts import Fact, Transcript, facts_of, last_lives
 from .streams import View, subscriber
 from .workload import VIEWS, Workload
-from .writing import REFS, key_of
+from .writing import MORTAL, REFS, Removed, key_of
 
 RESUMING_AT_ONCE = 8
 WITHIN = 240.0
@@ -61,8 +63,8 @@ class TestUnique:
 
     def test_no_event_is_delivered_twice(self, workload: Workload) -> None:
         for received in (*workload.witnesses, *workload.received.values()):
-            ids = Counter(event.event_id for fact in received.facts for event in fact.events)
-            assert not ids or max(ids.values()) == 1
+            versions = Counter((event.event_id, event.seq) for fact in received.facts for event in fact.events)
+            assert not versions or max(versions.values()) == 1
 
 
 class TestReliable:
@@ -84,6 +86,26 @@ class TestReliable:
             )
             for notice in received:
                 assert notice.compaction == workload.ledger.compacted[notice.compaction.compaction_id]
+
+    def test_every_removal_is_delivered(self, workload: Workload) -> None:
+        delivered = [_removed(fact) for fact in workload.witnesses[0].facts if fact.change.HasField("removal")]
+        made = workload.ledger.removed
+        assert set(delivered) <= set(made)
+        lasting = [Counter(each for each in some if each.ref[2] != MORTAL) for some in (delivered, made)]
+        assert lasting[0] == lasting[1]
+
+    def test_changes_of_state_lead_to_the_state_in_order(self, workload: Workload) -> None:
+        facts = workload.witnesses[0].facts
+        lives = dict(last_lives(facts))
+        for ref, stored in workload.states.items():
+            changes = [fact.state for fact in (lives[ref] if ref[2] else facts) if fact.ref == ref and fact.state is not None]
+            assert [change.version for change in changes] == list(range(1, stored.version + 1))
+            values: dict[str, str] = {}
+            for change in changes:
+                values |= change.set
+                for key in change.removed:
+                    del values[key]
+            assert values == stored.texts
 
     def test_every_creation_update_and_deletion_is_delivered(self, workload: Workload) -> None:
         facts = workload.witnesses[0].facts
@@ -122,10 +144,17 @@ class TestReliable:
         facts = workload.witnesses[0].lasting
         assert len(facts) > 80
         assert sum(fact.change.HasField("compaction") for fact in facts) >= 5
-        assert {fact.kind for fact in facts} == set(pb.SessionChangeKind.values())
+        removals = {fact.change.removal.kind for fact in facts if fact.change.HasField("removal")}
+        assert removals >= {rm.REMOVAL_KIND_POPPED, rm.REMOVAL_KIND_REPLACED}
+        changed = [fact for fact in facts if fact.state is not None]
+        assert {fact.state.scope for fact in changed if fact.state} == set(StateScope.values()) - {0}
+        assert {fact.change.WhichOneof("kind") for fact in changed} == {"batch", "state"}
+        # Changes of owner have tests of their own, in tests/store/rows/moving.
+        moves = {pb.SESSION_CHANGE_KIND_MOVED_OUT, pb.SESSION_CHANGE_KIND_MOVED_IN}
+        assert {fact.kind for fact in facts} == set(pb.SessionChangeKind.values()) - moves
         for name, received in workload.received.items():
             assert any(fact.events for fact in received.facts), name
-            assert len(received.facts) < len(facts) or name == "everything"
+            assert len(received.facts) < len(workload.witnesses[0].facts) or name == "everything"
 
 
 class TestAtomic:
@@ -175,6 +204,12 @@ class TestResumable:
                     assert_facts(facts_of(await tap.read(View(ref), after_seq=seq)), after_seq(life, seq))
                 refused = await tap.refused(View(ref), after_seq=len(workload.logs[key_of(ref)]) + 1)
                 assert refused.reason == "INVALID_FIELD"
+
+
+def _removed(fact: Fact) -> Removed:
+    notice = fact.change.removal
+    assert notice.removed == len(notice.event_ids) or notice.kind == rm.REMOVAL_KIND_CLEARED
+    return Removed(fact.ref, fact.version, notice.kind, tuple(notice.event_ids), notice.through_seq)
 
 
 def after_seq(life: list[Fact], seq: int) -> list[Fact]:

@@ -16,7 +16,7 @@ from threadkeep.v1.message_pb2 import ROLE_TOOL
 from threadkeep.v1.session_pb2 import SessionRef
 
 from .conftest import ServerMaker
-from .facts import facts_of
+from .facts import Fact, facts_of
 from .scene import Scene, next_change, opened, session_of
 from .streams import EVERYTHING, WITHIN, View, is_checkpoint, named
 
@@ -146,6 +146,49 @@ class TestContents:
                 assert versions.window == record.after
             session = await scene.client.get_session("s")
             assert (versions.last_seq, versions.window) == (session.last_seq, session.window)
+
+    async def test_a_change_of_state_is_a_change_of_its_own_or_of_an_append(self, scene: Scene) -> None:
+        await scene.create()
+        client = scene.client
+        async with scene.live(scene.view(TOOLS)) as stream:
+            await client.session("s").state().patch({"a": 1})
+            await client.append("s", threadkeep.user("hi"), state={"set": {"a": 2}}, user_state={"set": {"b": 1}})
+            await scene.say("no tool")
+            await client.app_state().patch(remove=["a"])  # changes nothing
+            await client.app_state().patch({"a": None})
+            patched, appended, of_user, of_app = [Fact(each) for each in await stream.changes(4)]
+        assert [fact.ref[1:] for fact in (patched, of_user, of_app)] == [("ann", "s"), ("ann", ""), ("", "")]
+        assert [dict(fact.state.set) for fact in (patched, of_user, of_app) if fact.state] == [
+            {"a": "1"},
+            {"b": "1"},
+            {"a": "null"},
+        ]
+        assert not patched.change.HasField("versions")
+        assert appended.change.batch.state.version == 2
+        assert (list(appended.events), appended.version) == ([], 1)
+        of_session = facts_of(await scene.replay(scene.session_view()))
+        assert [fact.state.version for fact in of_session if fact.state] == [1, 2]
+
+    async def test_a_removal_is_a_change_with_what_left_and_what_came(self, scene: Scene) -> None:
+        await scene.create()
+        await scene.client.append("s", *(threadkeep.user(each, event_id=each) for each in ("e1", "e2", "e3")))
+        async with scene.live(scene.view()) as stream:
+            versions = [(await scene.client.pop("s", 1)).log_version]
+            new = threadkeep.user("new", event_id="e2")
+            versions.append((await scene.client.replace_suffix("s", ["e2"], new)).log_version)
+            versions.append((await scene.client.erase_events("s", ["e2"])).log_version)
+            versions.append((await scene.client.clear("s")).log_version)
+            read = [await next_change(stream) for _ in versions]
+        assert [fact.version for fact in read] == versions
+        notices = [fact.change.removal for fact in read]
+        assert [list(notice.seqs) for notice in notices] == [[3], [2], [2, 4], []]
+        assert [threadkeep.text_of(event) for event in notices[1].inserted] == ["new"]
+        assert [notice.erased for notice in notices] == [False, False, True, False]
+        assert notices[3].through_seq == 4
+        # Who reads later does not receive what was erased.
+        replayed = facts_of(await scene.replay(scene.session_view()))
+        texts = [[threadkeep.text_of(event) for event in fact.events] for fact in replayed]
+        assert texts == [[], ["e1", "", "e3"], [], [""], [], []]
 
     async def test_deletion_and_expiry_are_changes(self, scene: Scene) -> None:
         async with scene.live(scene.view()) as stream:

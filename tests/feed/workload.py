@@ -44,7 +44,8 @@ VIEWS: dict[str, View] = {
 @dataclass(frozen=True)
 class Workload:
     """`received`: the changes of each view's subscriber. `witnesses`: subscribers of everything, on every server. `wanted`: the
-    events that each view's filter selects in the logs, by ListEvents."""
+    seqs that each view's filter selects in the logs, by ListEvents. `states`: of sessions, and of users and apps by
+    names without a session."""
 
     addresses: Sequence[str]
     ledger: Ledger
@@ -53,7 +54,8 @@ class Workload:
     sessions: Sequence[Session]
     logs: dict[Ref, list[SessionEvent]]
     records: dict[Ref, list[Compaction]]
-    wanted: dict[str, dict[Ref, set[str]]]
+    wanted: dict[str, dict[Ref, set[int]]]
+    states: dict[Ref, threadkeep.State]
 
     def expected(self, name: str) -> list[Fact]:
         """Returns the facts expected for this view, from the complete feed and ListEvents."""
@@ -66,7 +68,7 @@ def admits(view: View, ref: Ref) -> bool:
     if isinstance(view.scope, SessionRef):
         return ref == key_of(view.scope)
     app, user_id, session_id = ref
-    labels = labels_of(named(session_id, app=app, user=user_id))
+    labels = labels_of(named(session_id, app=app, user=user_id)) if session_id else {}
     return (
         (not view.scope.HasField("app") or view.scope.app == app)
         and view.scope.user_id in ("", user_id)
@@ -96,7 +98,8 @@ async def run_workload(addresses: Sequence[str], seed: int) -> Workload:
             sessions=[session async for session in clients[0].sessions()],
             logs=logs,
             records={key_of(ref): [each async for each in clients[0].compactions(ref)] for ref in REFS},
-            wanted={name: _ids(await _logs(clients[0], view)) for name, view in VIEWS.items()},
+            wanted={name: _seqs(await _logs(clients[0], view)) for name, view in VIEWS.items()},
+            states=await _states(clients[0]),
         )
 
 
@@ -129,5 +132,13 @@ async def _logs(client: threadkeep.AsyncClient, view: View = EVERYTHING) -> dict
     return {key_of(ref): [event.pb async for event in client.events(ref, view.wanted, page_size=1000)] for ref in refs}
 
 
-def _ids(logs: dict[Ref, list[SessionEvent]]) -> dict[Ref, set[str]]:
-    return {ref: {event.event_id for event in events} for ref, events in logs.items()}
+async def _states(client: threadkeep.AsyncClient) -> dict[Ref, threadkeep.State]:
+    states = {key_of(ref): await client.session(ref).state().get() for ref in REFS}
+    for app, user, _ in list(states):
+        states[app, user, ""] = await client.user_state(user, app=app).get()
+        states[app, "", ""] = await client.app_state(app).get()
+    return states
+
+
+def _seqs(logs: dict[Ref, list[SessionEvent]]) -> dict[Ref, set[int]]:
+    return {ref: {event.seq for event in events} for ref, events in logs.items()}

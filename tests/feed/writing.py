@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
+from typing import Any, NamedTuple
 
 import threadkeep
 from threadkeep import compaction
@@ -20,6 +21,7 @@ from threadkeep.errors import (
     VersionMismatch,
 )
 from threadkeep.v1 import compaction_pb2 as cp
+from threadkeep.v1 import event_removal_pb2 as rm
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import AppendEventsResponse
 from threadkeep.v1.session_pb2 import Session, SessionRef
@@ -59,11 +61,21 @@ class Appended:
     answer: AppendEventsResponse
 
 
+class Removed(NamedTuple):
+    ref: Ref
+    log_version: int
+    kind: rm.RemovalKind.ValueType
+    event_ids: tuple[str, ...] = ()
+    through_seq: int = 0
+
+
 @dataclass
 class Ledger:
-    """The results of writers. `updated` by uid, `deleted` by name."""
+    """The results of writers. `updated` by uid, `deleted` by name. `removed`: by name, log version and kind, with
+    the ids of what left, or the last seq at a clear."""
 
     appended: list[Appended] = field(default_factory=list)
+    removed: list[Removed] = field(default_factory=list)
     compacted: dict[str, cp.Compaction] = field(default_factory=dict)
     updated: dict[str, list[Session]] = field(default_factory=dict)
     created: dict[str, Session] = field(default_factory=dict)
@@ -84,6 +96,11 @@ class Writer:
             (6, self._apply),
             (5, self._replace),
             (6, self._slide),
+            (5, self._pop),
+            (1, self._clear),
+            (4, self._suffix),
+            (5, self._upsert),
+            (8, self._patch),
             (8, self._update),
             (4, self._create),
             (3, self._delete),
@@ -104,7 +121,11 @@ class Writer:
     async def _append(self, ref: SessionRef) -> None:
         events = self._batch()
         create = threadkeep.CreateOptions(labels=labels_of(ref), never_expires=True)
-        answer = await self._client.append(ref, *events, create=create)
+        delta: dict[str, Any] = {}
+        if self._rng.random() < 0.2:
+            scopes = self._rng.sample(("state", "user_state", "app_state"), self._rng.choice((1, 2, 3)))
+            delta = {scope: {"set": {self._key(): next(_numbers)}} for scope in scopes}
+        answer = await self._client.append(ref, *events, create=create, **delta)
         self._ledger.appended.append(Appended(key_of(ref), tuple(event.event_id for event in events), answer))
 
     def _batch(self) -> list[SessionEvent]:
@@ -148,6 +169,51 @@ class Writer:
     def _compacted(self, record: cp.Compaction) -> None:
         assert record.compaction_id not in self._ledger.compacted
         self._ledger.compacted[record.compaction_id] = record
+
+    async def _pop(self, ref: SessionRef) -> None:
+        popped = await self._client.pop(ref, self._rng.choice((1, 1, 3)))
+        if popped.events:
+            ids = tuple(event.id for event in popped.events)
+            self._ledger.removed.append(Removed(key_of(ref), popped.log_version, rm.REMOVAL_KIND_POPPED, ids))
+
+    async def _clear(self, ref: SessionRef) -> None:
+        answer = await self._client.clear(ref)
+        removed = Removed(key_of(ref), answer.log_version, rm.REMOVAL_KIND_CLEARED, through_seq=answer.last_seq)
+        self._ledger.removed.append(removed)
+
+    async def _suffix(self, ref: SessionRef) -> None:
+        newest = await self._newest(ref, 2)
+        answer = await self._client.replace_suffix(ref, newest, *threadkeep.with_ids(self._event()))
+        if newest:
+            removed = Removed(key_of(ref), answer.log_version, rm.REMOVAL_KIND_REPLACED, tuple(newest))
+            self._ledger.removed.append(removed)
+
+    async def _upsert(self, ref: SessionRef) -> None:
+        newest = await self._newest(ref, 4)
+        if newest and ref.session_id != MORTAL:  # a later session of the name would get it as a new event
+            event = self._event()
+            event.event_id = newest[0]
+            answer = await self._client.append(ref, event, replace_existing=True)
+            if not answer.events[0].replayed:
+                removed = Removed(key_of(ref), answer.log_version, rm.REMOVAL_KIND_REPLACED, (event.event_id,))
+                self._ledger.removed.append(removed)
+
+    async def _newest(self, ref: SessionRef, count: int) -> list[str]:
+        """The ids of the newest active events."""
+        wanted = threadkeep.event_filter(exact_last_n=count, view="active")
+        return [event.id async for event in self._client.events(ref, wanted)]
+
+    async def _patch(self, ref: SessionRef) -> None:
+        client = self._client
+        owners = (client.session(ref).state(), client.user_state(ref.user_id, app=ref.app), client.app_state(ref.app))
+        state = self._rng.choice((owners[0], *owners))
+        if self._rng.random() < 0.3:
+            await state.patch(remove=[self._key()])
+        else:
+            await state.patch({self._key(): next(_numbers)})
+
+    def _key(self) -> str:
+        return self._rng.choice("abc")
 
     async def _update(self, ref: SessionRef) -> None:
         if self._rng.random() < 0.5:

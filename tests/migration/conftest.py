@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.databases.scratch import scratch_folder
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """In memory where possible: what is tested is what a migration leaves, not that it outlives the machine."""
+    with scratch_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

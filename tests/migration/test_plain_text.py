@@ -168,13 +168,18 @@ def _downgrade(connection: Connection) -> None:
         "state_totals",
         "state_values",
         "past_values",
+        "past_archivings",
+        "unfinished_forks",
     ):
         connection.exec_driver_sql(f"DROP TABLE {table}")
-    for index in ("sessions_active", "sessions_active_user", "sessions_active_app", "events_all_leads", "events_counted"):
+    of_sessions = ("sessions_active", "sessions_active_user", "sessions_active_app", "sessions_forks")
+    for index in (*of_sessions, "events_all_leads", "events_counted", "events_branch"):
         connection.exec_driver_sql(f"DROP INDEX {index}")
     for index in ("memories_namespace", "memories_expiry"):
         connection.exec_driver_sql(f"DROP INDEX {index}")
-    connection.exec_driver_sql("ALTER TABLE sessions DROP COLUMN active_minute")
+    parents = (f"parent_{column}" for column in ("session_id", "uid", "seq", "log_version"))
+    for column in ("active_minute", "window_content", "moved_xid", "moved_change", *parents):
+        connection.exec_driver_sql(f"ALTER TABLE sessions DROP COLUMN {column}")
     for column in ("added_version", "archived_version", "counters"):
         connection.exec_driver_sql(f"ALTER TABLE events DROP COLUMN {column}")
     for column in ("namespace", "update_time", "ttl", "expire_time"):
@@ -182,7 +187,7 @@ def _downgrade(connection: Connection) -> None:
     for table in ("changes", "parked_changes"):
         connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN state")
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("DROP FUNCTION threadkeep_append")
+        connection.exec_driver_sql("DROP FUNCTION threadkeep_append, threadkeep_append_with_state")
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")
     connection.exec_driver_sql("UPDATE threadkeep_meta SET value = '4' WHERE key = 'schema_version'")
     connection.exec_driver_sql("UPDATE threadkeep_meta SET value = '3' WHERE key = 'oldest_code'")

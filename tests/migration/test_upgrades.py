@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +17,20 @@ from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from tests.support.codec import CODEC, draft, parse, texts
+from tests.support.databases.migrated import FILE
+from tests.support.databases.scratch import scratch_folder
+from tests.support.databases.template_databases import Copies
+from tests.support.runs.thoroughness import some
 from threadkeep_server.domain.context import ContextSpec
-from threadkeep_server.domain.errors import HistoryUnknown
+from threadkeep_server.domain.errors import HistoryUnknown, SessionNotFound
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import NewSession, SessionRef, Usage
+from threadkeep_server.domain.removals import Operation
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.compaction import CompactionRequest
 from threadkeep_server.store.contract.events import AppendRequest, EventQuery
 from threadkeep_server.store.contract.history import AsOf
+from threadkeep_server.store.contract.moves import MoveRequest
 from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.contract.sessions import SessionQuery
 from threadkeep_server.store.sql.engine.base import Engine, SqlOptions
@@ -57,14 +66,46 @@ async def _set(url: str, **values: str) -> None:
         await engine.write(unit)
 
 
-@pytest.fixture(params=range(1, SCHEMA_VERSION))
-async def first(request: pytest.FixtureRequest, empty_url: str) -> str:
-    """A database of the first schema with data, or migrated to a later schema before the newest."""
-    async with opened(empty_url) as engine:
+async def _migrate(url: str, schema: int) -> None:
+    """Makes a database of the first schema with data, migrates it to this schema, and then with a store to the newest."""
+    async with opened(url) as engine:
         await engine.write(first_schema.build)
-        if request.param > 1:
-            await engine.write(lambda connection: first_schema.upgrade(connection, request.param))
-    return empty_url
+        if schema > 1:
+            await engine.write(lambda connection: first_schema.upgrade(connection, schema))
+    async with open_store(url, CODEC):
+        pass
+
+
+@pytest.fixture(scope="module", params=some(range(1, SCHEMA_VERSION), 4))
+def schema(request: pytest.FixtureRequest) -> int:
+    """The schema between the first and the newest at which the migration paused."""
+    return int(request.param)
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def migrated(request: pytest.FixtureRequest, schema: int) -> Iterator[Callable[[], AbstractContextManager[str]]]:
+    """Makes copies of one migrated database: migrating takes longer than what is then tested."""
+    if request.param == "postgresql":
+        copies = Copies(request.getfixturevalue("postgres"), f"schema_{schema}", partial(_migrate, schema=schema))
+        yield copies.one
+        return
+    with scratch_folder() as folder:
+        asyncio.run(_migrate(f"sqlite:///{folder / FILE}", schema))
+        yield partial(_copied, folder)
+
+
+@contextmanager
+def _copied(folder: Path) -> Iterator[str]:
+    with scratch_folder() as copy:
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        yield f"sqlite:///{copy / FILE}"
+
+
+@pytest.fixture
+def first(migrated: Callable[[], AbstractContextManager[str]]) -> Iterator[str]:
+    """A database of the first schema with data, migrated to a later schema and then to the newest."""
+    with migrated() as url:
+        yield url
 
 
 async def test_sessions_of_the_first_schema_are_read(first: str) -> None:
@@ -79,6 +120,7 @@ async def test_sessions_of_the_first_schema_are_read(first: str) -> None:
         assert (alice.metadata_json, alice.labels) == ('{"topic": "shoes"}', {"tier": "gold"})
         assert (alice.log_version, alice.last_seq, alice.window.events, alice.window.turns) == (2, 3, 3, 1)
         assert alice.window.bytes == sum(size for size, _ in first_schema.PLAIN_BODIES.values())
+        assert alice.content_bytes == alice.window.bytes, "the content of old events is not known"
         assert alice.usage == Usage(5, 7, 12, 0, 0)
         assert bob.expire_time == 4_000_000_000_000_000_000
         found = await store.list_sessions("default", SessionQuery(labels={"tier": "gold"}))
@@ -106,6 +148,21 @@ async def test_logs_of_the_first_schema_accept_appends(first: str) -> None:
         assert [(event.seq, event.replayed) for event in appended.events] == [(1, True), (4, False)]
         assert appended.log_version == 3
         assert (await store.append(AppendRequest("default", BOB, [draft("hello")], now=1))).last_seq == 1
+
+
+async def test_a_session_of_the_first_schema_is_moved(first: str) -> None:
+    carols = ALICE._replace(user_id="carol")
+    async with open_store(first, CODEC) as store:
+        await store.append(AppendRequest("default", ALICE, [draft("late")], 1_700_000_400_000_000_000))
+        done = await store.move_session(MoveRequest("default", ALICE, "carol", 1_700_000_500_000_000_000, Operation("m", b"")))
+        assert (done.session.ref, done.session.last_seq, done.session.moved) == (carols, 4, True)
+        with pytest.raises(SessionNotFound):
+            await store.append(AppendRequest("default", ALICE, [draft("lost")], 1_700_000_600_000_000_000))
+        appended = await store.append(AppendRequest("default", carols, [draft("more")], 1_700_000_600_000_000_000))
+        assert appended.last_seq == 5
+        for user_id, count in (("alice", 0), ("carol", 1)):
+            page = await store.search("default", SearchQuery(UserScope(user_id), EventFilter(keyword="red shoes")))
+            assert len(page.hits) == count
 
 
 async def test_the_history_of_a_session_of_an_older_schema_begins_with_the_migration(first: str) -> None:
@@ -181,13 +238,13 @@ async def test_the_feed_of_a_new_database_starts_at_its_beginning(empty_url: str
     assert [tuple(row) for row in floor] == [(1, 0, 0)]
 
 
-@pytest.mark.parametrize(
-    ("term", "ids"), [("red SHOES", ["e1"]), ("STRASSE", ["e2"]), ("%", ["e2"]), ("l_s", ["e2"]), ("%%", [])]
-)
-async def test_texts_of_the_first_schema_are_found(first: str, term: str, ids: list[str]) -> None:
+async def test_texts_of_the_first_schema_are_found(first: str) -> None:
+    expected = {"red SHOES": ["e1"], "STRASSE": ["e2"], "%": ["e2"], "l_s": ["e2"], "%%": []}
     async with open_store(first, CODEC) as store:
-        query = SearchQuery(UserScope("alice"), EventFilter(keyword=term))
-        assert [parse(hit.event).event_id for hit in (await store.search("default", query)).hits] == ids
+        pages = {
+            term: await store.search("default", SearchQuery(UserScope("alice"), EventFilter(keyword=term))) for term in expected
+        }
+        assert {term: [parse(hit.event).event_id for hit in page.hits] for term, page in pages.items()} == expected
 
 
 async def test_older_code_rejects_a_newer_schema(first: str) -> None:

@@ -31,7 +31,7 @@ def served(engine: str, embedder: str) -> Iterator[ServerProcess]:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="threadkeep-recall-", ignore_cleanup_errors=True)))
         if engine == "postgres":
             settings["database_url"] = stack.enter_context(_cluster()).create_database("recall")
-        server = stack.enter_context(ServerProcess(stack.enter_context(fork_server()), root, **settings))
+        server = stack.enter_context(ServerProcess(fork_server(), root, **settings))
         try:
             server.start()
         except AssertionError as error:

@@ -14,5 +14,5 @@ from tests.support.servers.server_process import ServerProcess, fork_server, fre
 def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server of each module's own, for the READMEs name the same sessions; `address` is gRPC's, `http_address` HTTP's."""
     root: Path = tmp_path_factory.mktemp("live")
-    with fork_server() as servers, ServerProcess(servers, root, http_address=f"127.0.0.1:{free_port()}") as server:
+    with ServerProcess(fork_server(), root, http_address=f"127.0.0.1:{free_port()}") as server:
         yield server.start()

@@ -68,7 +68,7 @@ def page(site: str) -> Iterator[Page]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    with fork_server() as servers, ServerProcess(servers, tmp_path, http_address=f"127.0.0.1:{free_port()}") as started:
+    with ServerProcess(fork_server(), tmp_path, http_address=f"127.0.0.1:{free_port()}") as started:
         yield started.start()
 
 

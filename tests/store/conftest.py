@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.codec import CODEC
+from tests.support.databases.migrated import FILE, open_once
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.databases.template_databases import Copies
@@ -31,25 +32,16 @@ def tmp_path() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def opened_sqlite() -> Iterator[Path]:
     """A folder with the files of a SQLite database that a store was opened on and closed."""
-
     with scratch_folder() as folder:
         open_once(folder)
         yield folder
-
-
-def open_once(folder: Path) -> None:
-    async def once() -> None:
-        async with open_store(f"sqlite:///{folder}/threadkeep.db", CODEC):
-            pass
-
-    asyncio.run(once())
 
 
 @pytest.fixture
 def sqlite_url(opened_sqlite: Path, tmp_path: Path) -> str:
     """The URL of a copy of it: migrating takes longer than most tests."""
     shutil.copytree(opened_sqlite, tmp_path, dirs_exist_ok=True)
-    return f"sqlite:///{tmp_path}/threadkeep.db"
+    return f"sqlite:///{tmp_path}/{FILE}"
 
 
 @pytest.fixture(scope="session")

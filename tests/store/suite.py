@@ -19,6 +19,9 @@ from tests.store.rows.feed import FeedDetailRows, FeedRows
 from tests.store.rows.feed_places import FeedDeletionRows, FeedHintRows, FeedLocateRows, FeedTrimRows
 from tests.store.rows.feed_reading import FeedEventRows, FeedPagingRows, FeedScopeRows
 from tests.store.rows.filters import BranchRows, FilterRows
+from tests.store.rows.forking.feed import ForkFeedRows
+from tests.store.rows.forking.forks import ForkListRows, ForkRefusalRows, ForkRows
+from tests.store.rows.forking.imported import ImportedForkRows
 from tests.store.rows.history import HistoryRows
 from tests.store.rows.insertion import CompactedSearchRows, InsertionRows
 from tests.store.rows.memories import (
@@ -30,13 +33,22 @@ from tests.store.rows.memories import (
     SharedMemoryRows,
     SubstringRows,
 )
+from tests.store.rows.moving.feed import MoveFeedRows, MoveParkingRows
+from tests.store.rows.moving.moves import MovedVectorRows, MoveRefusalRows, MoveRows, SharedMoveRows
 from tests.store.rows.policies import LeaseRows, ListenerRows, PolicyRows
 from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
 from tests.store.rows.reads.body_filters import BodyFilterRows
+from tests.store.rows.reads.breakdowns import BranchListRows, UsageRows
+from tests.store.rows.reads.content import ContentRows
+from tests.store.rows.reads.loading import ListedStateRows, LoadRows
 from tests.store.rows.reads.session_lists import SessionListRows, UniqueIdRows
+from tests.store.rows.reads.users import UserListRows
 from tests.store.rows.removing.feed import RemovalFeedRows
 from tests.store.rows.removing.removals import ClearRows, EraseRows, OperationRows, PopRows, ReplaceRows
+from tests.store.rows.removing.rewinds import RewindRows
+from tests.store.rows.removing.selections import ErasableRows
+from tests.store.rows.removing.together import TogetherRows
 from tests.store.rows.search.app_search import AppSearchRows
 from tests.store.rows.search.found_events import FoundEventRows
 from tests.store.rows.search.literal_search import SearchPagingRows, SearchRows, TextRows
@@ -60,7 +72,7 @@ from tests.store.rows.upkeep import UpkeepRows
 from tests.store.rows.windows import ContextConcurrencyRows, ContextRows, WindowRows
 
 
-class VectorSuite(VectorModelRows, EmbeddingRows, VectorDeletionRows, VectorScopeRows, MemoryVectorRows):
+class VectorSuite(VectorModelRows, EmbeddingRows, VectorDeletionRows, VectorScopeRows, MemoryVectorRows, MovedVectorRows):
     """Every promise of the contract about embeddings, which encrypted texts do not have."""
 
 
@@ -69,6 +81,11 @@ class TextSuite(
     SessionUpdateRows,
     SessionListRows,
     UniqueIdRows,
+    LoadRows,
+    ListedStateRows,
+    BranchListRows,
+    UsageRows,
+    ContentRows,
     StateRows,
     StateHistoryRows,
     StateDeltaRows,
@@ -78,6 +95,7 @@ class TextSuite(
     NamingRows,
     ExpiryRows,
     ErasureRows,
+    UserListRows,
     AppendRows,
     ReplayRows,
     PreconditionRows,
@@ -106,9 +124,21 @@ class TextSuite(
     PopRows,
     ClearRows,
     EraseRows,
+    ErasableRows,
     ReplaceRows,
     OperationRows,
+    TogetherRows,
     RemovalFeedRows,
+    RewindRows,
+    ForkRows,
+    ForkRefusalRows,
+    ForkListRows,
+    ForkFeedRows,
+    ImportedForkRows,
+    MoveRows,
+    MoveRefusalRows,
+    MoveFeedRows,
+    MoveParkingRows,
     WindowRows,
     ContextRows,
     ContextConcurrencyRows,
@@ -152,5 +182,5 @@ class DurableSuite(DurableRows, DurableErasureRows, DurableMemoryRows, DurableVe
     """What holds beyond the life of a process."""
 
 
-class SharedSuite(SharedRows, SharedMemoryRows, SharedVectorRows):
+class SharedSuite(SharedRows, SharedMoveRows, SharedMemoryRows, SharedVectorRows):
     """What holds when several servers use one database."""

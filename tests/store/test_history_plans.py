@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.store.engines.test_plans import Recorder
+from tests.store.engines.slices import emptied
+from tests.store.engines.test_plans import NO_INDEX, Recorder
 from tests.store.engines.test_plans_postgres import thrown_away
 from tests.support.codec import CODEC, draft
 from tests.support.runs.thoroughness import size
@@ -18,13 +19,12 @@ from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.store.contract.events import EventQuery
 from threadkeep_server.store.contract.history import AsOf
-from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.log.slices.archivings import archivings
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 ENOUGH = 1 << 40
 OF_THE_MOMENT = 2000
 """Steps that find a moment: they add up at most 63 events."""
-NO_INDEX = SqlOptions(search_index=False)
 ACTIVE = 150
 SHORT, LONG = 1000, size(100_000, 5000)
 
@@ -58,10 +58,12 @@ async def filled(store: SqlStore) -> dict[str, AsOf]:
     """Makes moments at which as many events were active, but others before and after them had been archived."""
     await create(store)
     await append(store, draft("prompt", role=Role.SYSTEM))
-    return {
+    moments = {
         name: AsOf(log_version=await grown(store, SHORT if name == "early" else LONG, name))
         for name in ("early", "late", "now")
     }
+    await emptied(store, archivings)  # what is not yet marked is looked up, for some seconds after a long compaction
+    return moments
 
 
 @pytest.fixture

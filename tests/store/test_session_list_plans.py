@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +9,21 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from tests.store.engines.test_plans import NO_INDEX
 from tests.support.clock import NOW
 from tests.support.codec import CODEC
+from tests.support.runs.thoroughness import size
 from tests.support.sessions import TENANT, create
+from tests.support.statements import Executed, executed, looked_at, steps_of
 from threadkeep_server.domain.model import SECOND_NS
 from threadkeep_server.store.contract.sessions import SessionOrder, SessionPage, SessionQuery
-from threadkeep_server.store.sql.engine.sqlite_driver import driver
 from threadkeep_server.store.sql.schema.tables import sessions
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
+MANY = size(100_000, 10_000)
 _STEP = 20 * SECOND_NS
 _SCOPES: dict[str, dict[str, Any]] = {"all": {}, "user": {"user_id": "alice"}, "app": {"app": "shop"}}
+_FORKS: dict[str, Any] = {"app": "shop", "user_id": "alice", "forked_from": "origin"}
 
 
 async def _filled(store: SqlStore, count: int) -> None:
@@ -36,6 +38,8 @@ async def _filled(store: SqlStore, count: int) -> None:
             | {"session_id": f"s{n}", "uid": f"{first.uid}-{n}", "create_time": NOW + n * _STEP, "update_time": NOW + n * _STEP}
             for n in range(count)
         ]
+        for forked in rows[:60]:
+            forked |= {"parent_session_id": "origin", "parent_uid": "u", "parent_seq": 0, "parent_log_version": 0}
         connection.execute(sessions.insert(), rows)
         connection.exec_driver_sql("ANALYZE")
 
@@ -44,11 +48,12 @@ async def _filled(store: SqlStore, count: int) -> None:
 
 def _queries() -> dict[str, SessionQuery]:
     """Returns pages in the middle of every order and scope."""
-    return {
+    pages = {
         f"{order.value} {scope}": SessionQuery(limit=20, order=order, cursor=(NOW + 60 * _STEP, 0), **fields)
         for order in SessionOrder
         for scope, fields in _SCOPES.items()
     }
+    return pages | {f"{order.value} forks": SessionQuery(limit=20, order=order, **_FORKS) for order in SessionOrder}
 
 
 async def _listed(store: SqlStore, query: SessionQuery) -> SessionPage:
@@ -57,10 +62,10 @@ async def _listed(store: SqlStore, query: SessionQuery) -> SessionPage:
     return page
 
 
-async def test_a_page_of_sessions_takes_as_many_steps_of_100_as_of_10_000(tmp_path: Path) -> None:
+async def test_a_page_of_sessions_takes_as_many_steps_of_100_as_of_many(tmp_path: Path) -> None:
     steps: dict[str, list[int]] = {name: [] for name in _queries()}
-    for count in (100, 10_000):
-        async with open_store(f"sqlite:///{tmp_path}/{count}.db", CODEC) as store:
+    for count in (100, MANY):
+        async with open_store(f"sqlite:///{tmp_path}/{count}.db", CODEC, options=NO_INDEX) as store:
             await _filled(store, count)
             for name, query in _queries().items():
                 await _listed(store, query)
@@ -69,57 +74,21 @@ async def test_a_page_of_sessions_takes_as_many_steps_of_100_as_of_10_000(tmp_pa
 
 
 async def _steps_of(store: SqlStore, query: SessionQuery) -> int:
-    """Returns the steps of SQLite's virtual machine for the statement of a page."""
-    taken = 0
-
-    def step() -> int:
-        nonlocal taken
-        taken += 1
-        return 0
-
-    statements = await _statements(store, query)
-
-    def count(connection: Connection) -> int:
-        raw = driver(connection)
-        raw.set_progress_handler(step, 1)
-        try:
-            for sql, params in statements:
-                raw.execute(sql, params).fetchall()
-        finally:
-            raw.set_progress_handler(None, 0)
-        return taken
-
-    return await store._engine.read(count)
+    return await steps_of(store, await _statements(store, query))
 
 
-async def _statements(store: SqlStore, query: SessionQuery) -> list[tuple[str, Sequence[Any]]]:
+async def _statements(store: SqlStore, query: SessionQuery) -> Executed:
     """Returns the statements that a page runs, with their parameters."""
-    found: list[tuple[str, Sequence[Any]]] = []
-
-    def before(_connection: Any, _cursor: Any, sql: str, params: Any, *_: object) -> None:
-        if "FROM sessions" in sql:
-            found.append((sql, params))
-
-    sa.event.listen(sa.Engine, "before_cursor_execute", before)
-    try:
-        await _listed(store, query)
-    finally:
-        sa.event.remove(sa.Engine, "before_cursor_execute", before)
+    found = await executed(_listed(store, query), "sessions")
     assert found
     return found
 
 
 @pytest.mark.postgres
 async def test_a_page_of_sessions_looks_at_a_few(postgres_url: str) -> None:
-    async with open_store(postgres_url, CODEC) as store:
-        await _filled(store, 10_000)
+    async with open_store(postgres_url, CODEC, options=NO_INDEX) as store:
+        await _filled(store, MANY)
         for name, query in _queries().items():
             for sql, params in await _statements(store, query):
-
-                def explain(connection: Connection, sql: str = sql, params: Any = params) -> str:
-                    lines = connection.exec_driver_sql(f"EXPLAIN (ANALYZE, TIMING OFF) {sql}", tuple(params)).scalars()
-                    return "\n".join(lines)
-
-                plan = await store._engine.read(explain)
-                counts = re.findall(r"(?:Rows Removed by Filter: |actual rows=)(\d+)", plan)
-                assert max(map(int, counts)) <= 200, f"{name}\n{plan}"
+                most, plan = await looked_at(store, sql, params)
+                assert most <= 200, f"{name}\n{plan}"

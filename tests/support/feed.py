@@ -19,6 +19,8 @@ KINDS = {
     ChangeKind.REMOVED: "removed",
     ChangeKind.DELETED: "deleted",
     ChangeKind.STATE: "state",
+    ChangeKind.COPIED: "copied",
+    ChangeKind.MOVED: "moved",
 }
 
 

@@ -9,7 +9,8 @@ from tests.support.clock import NOW
 from tests.support.sessions import TENANT, ref
 from threadkeep_server.domain.model import EventDraft, SessionRef
 from threadkeep_server.domain.removals import Operation
-from threadkeep_server.store.contract.removals import Chosen, Clear, Pop, RemovalRequest, Removed, Suffix, Upsert, What
+from threadkeep_server.store.contract.history import AsOf
+from threadkeep_server.store.contract.removals import Chosen, Clear, Pop, RemovalRequest, Removed, Rewind, Suffix, Upsert, What
 from threadkeep_server.store.contract.store import Store
 
 
@@ -25,6 +26,12 @@ async def remove(
 
 async def pop(store: Store, count: int = 1, branch: str | None = None, max_bytes: int = 1 << 62, **options: Any) -> Removed:
     return await remove(store, Pop(count, branch, max_bytes), **options)
+
+
+async def rewind(
+    store: Store, seq: int | None = None, version: int | None = None, *, always: bool = False, **options: Any
+) -> Removed:
+    return await remove(store, Rewind(AsOf(seq, version, prefix="at_"), always), **options)
 
 
 async def clear(store: Store, **options: Any) -> Removed:

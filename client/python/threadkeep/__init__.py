@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._sync.session_handle import SessionHandle
     from ._sync.states import StateHandle
     from .errors import ThreadkeepError, error_of
-    from .filters import event_filter, exclude, include
+    from .filters import event_filter, exclude, include, merge_filters
     from .memory import ContextFields, MemoryFilter, MemoryProvider
     from .messages import (
         EventFields,
@@ -84,10 +84,14 @@ if TYPE_CHECKING:
         AppendedEvent,
         AppendEventsResponse,
         AppendStreamResult,
+        Branch,
         GetContextResponse,
+        ListBranchesResponse,
         ListEventsResponse,
+        ListUsageResponse,
         ReplaceSuffixResponse,
         SortOrder,
+        UsageEntry,
     )
     from .v1.filter_pb2 import AuthorFilter, AuthorSet, BranchMatch, EventFilter, KeywordMatch, LogView, NumberedPage
     from .v1.memory_pb2 import MemoryEntry, MemoryName, MemoryScope, MetadataCondition
@@ -129,12 +133,15 @@ if TYPE_CHECKING:
         SessionCreated,
         SessionDeleted,
         SessionExpired,
+        SessionMovedIn,
+        SessionMovedOut,
         SessionUpdated,
         StateChanged,
     )
     from .values.context import Context
     from .values.events import Event, ToolCall, ToolResult
     from .values.incoming import Appendable
+    from .values.loaded import LoadedSession
     from .values.pages import EventPage, Popped, SearchHit
     from .values.role import Role
     from .values.state import State
@@ -171,6 +178,7 @@ __all__ = [
     "AsyncUserMemory",
     "AuthorFilter",
     "AuthorSet",
+    "Branch",
     "BranchMatch",
     "CallToolResponse",
     "Change",
@@ -217,6 +225,7 @@ __all__ = [
     "Highlight",
     "HitGrouping",
     "KeywordMatch",
+    "ListBranchesResponse",
     "ListCompactionsResponse",
     "ListConsumersResponse",
     "ListEventsResponse",
@@ -225,6 +234,8 @@ __all__ = [
     "ListParkedChangesResponse",
     "ListSessionsResponse",
     "ListToolsResponse",
+    "ListUsageResponse",
+    "LoadedSession",
     "LogView",
     "MemoryEntry",
     "MemoryFilter",
@@ -268,6 +279,8 @@ __all__ = [
     "SessionEvent",
     "SessionExpired",
     "SessionHandle",
+    "SessionMovedIn",
+    "SessionMovedOut",
     "SessionParent",
     "SessionRef",
     "SessionUpdated",
@@ -285,6 +298,7 @@ __all__ = [
     "ToolDefinition",
     "ToolResult",
     "UpsertedMemory",
+    "UsageEntry",
     "UserMemory",
     "WindowCounters",
     "__version__",
@@ -302,6 +316,7 @@ __all__ = [
     "memory_entry",
     "memory_name",
     "memory_write",
+    "merge_filters",
     "new_event_id",
     "reasoning",
     "recency",

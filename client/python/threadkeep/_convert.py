@@ -232,3 +232,17 @@ def sort_order(value: SortOrder.ValueType | str) -> SortOrder.ValueType:
     name = short.get(value.lower(), value) if isinstance(value, str) else value
     order: SortOrder.ValueType = enum_value(dict(SortOrder.items()), "SORT_ORDER_", name, "order")
     return order
+
+
+def point_of(at_seq: int | None, at_event: str | None, at_invocation: str | None, at_log_version: int | None) -> dict[str, Any]:
+    """The fields of a point in the history of a session; none without one."""
+    points: dict[str, Any] = {
+        "at_seq": at_seq,
+        "at_event_id": None if at_event is None else encodable(at_event, "at_event"),
+        "at_invocation_id": None if at_invocation is None else encodable(at_invocation, "at_invocation"),
+        "at_log_version": at_log_version,
+    }
+    given = {name: value for name, value in points.items() if value is not None}
+    if len(given) > 1:
+        raise ValueError("give one of at_seq, at_event, at_invocation and at_log_version")
+    return given

@@ -19,7 +19,7 @@ _NAMES = {
     "_sync.session_handle": "SessionHandle",
     "_sync.states": "StateHandle",
     "errors": "ThreadkeepError error_of",
-    "filters": "event_filter exclude include",
+    "filters": "event_filter exclude include merge_filters",
     "memory": "ContextFields MemoryFilter MemoryProvider",
     "messages": (
         "EventFields assistant data event media new_event_id reasoning system text text_of tool_call tool_result "
@@ -43,8 +43,8 @@ _NAMES = {
     "v1.event_pb2": "NativeContent SessionEvent",
     "v1.event_removal_pb2": ("ClearEventsResponse EraseEventsResponse PopEventsResponse RemovalKind RemovalMode RemovalNotice"),
     "v1.event_service_pb2": (
-        "AppendedEvent AppendEventsResponse AppendStreamResult GetContextResponse ListEventsResponse ReplaceSuffixResponse "
-        "SortOrder"
+        "AppendedEvent AppendEventsResponse AppendStreamResult Branch GetContextResponse ListBranchesResponse "
+        "ListEventsResponse ListUsageResponse ReplaceSuffixResponse SortOrder UsageEntry"
     ),
     "v1.filter_pb2": "AuthorFilter AuthorSet BranchMatch EventFilter KeywordMatch LogView NumberedPage",
     "v1.memory_pb2": "MemoryEntry MemoryName MemoryScope MetadataCondition",
@@ -64,12 +64,13 @@ _NAMES = {
     ),
     "v1.tool_service_pb2": "CallToolResponse ListToolsResponse ToolDefinition",
     "values.changes": (
-        "Appended Change CheckpointReached Compacted Removed SessionCreated SessionDeleted SessionExpired SessionUpdated "
-        "StateChanged"
+        "Appended Change CheckpointReached Compacted Removed SessionCreated SessionDeleted SessionExpired SessionMovedIn "
+        "SessionMovedOut SessionUpdated StateChanged"
     ),
     "values.context": "Context",
     "values.events": "Event ToolCall ToolResult",
     "values.incoming": "Appendable",
+    "values.loaded": "LoadedSession",
     "values.pages": "EventPage Popped SearchHit",
     "values.role": "Role",
     "values.state": "State",

@@ -18,6 +18,7 @@ from .v1.compaction_pb2 import (
     CompactionPolicy,
     CompactionStrategy,
     CompactionTrigger,
+    ConsumerStrategy,
     RecursiveSummary,
     SlidingWindow,
     StrategyPipeline,
@@ -25,6 +26,7 @@ from .v1.compaction_pb2 import (
     TriggerList,
     TrimToolResults,
     TurnWindow,
+    WebhookStrategy,
 )
 from .v1.compaction_service_pb2 import ApplyCompactionRequest, PolicyScope, UserPolicyScope
 from .v1.event_pb2 import SessionEvent
@@ -124,6 +126,16 @@ def pipeline(*steps: CompactionStrategy) -> CompactionStrategy:
     return CompactionStrategy(pipeline=StrategyPipeline(steps=steps))
 
 
+def webhook(name: str) -> CompactionStrategy:
+    """An HTTP endpoint plans: a webhook of that name in the server's configuration."""
+    return CompactionStrategy(webhook=WebhookStrategy(name=name))
+
+
+def compacted_by(consumer: str) -> CompactionStrategy:
+    """Members of a named consumer compact: for policies. A change that requests it has `compaction_due`."""
+    return CompactionStrategy(consumer=ConsumerStrategy(name=consumer))
+
+
 # --- policies
 
 
@@ -195,10 +207,16 @@ def archiving(request: ApplyCompactionRequest, archive: Iterable[str], from_seq:
         request.event_ids.ids.extend(ids)
 
 
-def summarized(summary: str, branch: str = "") -> CompactionInsert:
-    """A summary as an insert: a separate turn, like the server's summaries."""
+def summarized(summary: str, branch: str = "", *, before: str = "") -> CompactionInsert:
+    """A summary as an insert: a separate turn, like the server's summaries. `before`: see `insert`."""
     marks = EventFields(synthetic=True, compaction_source=_SOURCE, branch=branch)
-    return insert(user(_SHADOW_PROMPT, **marks), assistant(summary, **marks))
+    return insert(user(_SHADOW_PROMPT, **marks), assistant(summary, **marks), before=before)
+
+
+def plan(archive: Iterable[str], *inserts: CompactionInsert) -> CompactionPlan:
+    """A plan of one's own: the ids of events to archive, and what to insert (see `summarized`, `insert`). A tool call and its
+    result must leave together."""
+    return CompactionPlan(archive_event_ids=archive, inserts=inserts)
 
 
 def completed(plan: CompactionPlan, summary: str) -> Iterable[CompactionInsert]:

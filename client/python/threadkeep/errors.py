@@ -10,33 +10,12 @@ from google.protobuf.message import DecodeError
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
+from ._error_fields import Number as _Number
+from ._error_fields import Seconds as _Seconds
+from ._error_fields import Text as _Text
 from .v1.event_service_pb2 import AppendStreamResult
 
 Answer = TypeVar("Answer")
-
-
-class _Text:
-    """An attribute that is read from the error's metadata; empty when the server did not send it."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._key = name
-
-    def __get__(self, error: ThreadkeepError | None, owner: type) -> str:
-        return error.metadata.get(self._key, "") if error else ""
-
-
-class _Number(_Text):
-    """An int attribute; 0 when the server did not send it."""
-
-    def __get__(self, error: ThreadkeepError | None, owner: type) -> int:  # type: ignore[override]
-        return int(super().__get__(error, owner) or 0)
-
-
-class _Seconds(_Text):
-    """A float attribute; 0.0 when the server did not send it."""
-
-    def __get__(self, error: ThreadkeepError | None, owner: type) -> float:  # type: ignore[override]
-        return float(super().__get__(error, owner) or 0)
 
 
 class ThreadkeepError(Exception):
@@ -199,6 +178,13 @@ class SummarizerFailed(Unavailable):
 
     reason = "SUMMARIZER_FAILED"
     problem = _Text()
+
+
+class WebhookFailed(Unavailable):
+    """The webhook `webhook` returned no valid plan, as `problem` says, and the session is unchanged. Retry later."""
+
+    reason = "WEBHOOK_FAILED"
+    webhook, problem = _Text(), _Text()
 
 
 class MemoryNotConfigured(ThreadkeepError):

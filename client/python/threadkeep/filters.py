@@ -82,6 +82,25 @@ def event_filter(
     )
 
 
+def merge_filters(first: EventFilter, *others: EventFilter) -> EventFilter:
+    """A filter with the conditions of all; what a later one sets replaces what those before it set.
+
+    Values are not added to each other. `keywords` go with their `match`, `branch` with its `branch_match`, and a window
+    replaces a window of any kind. Synthetic events are left out if one filter leaves them out.
+    """
+    merged = EventFilter()
+    merged.CopyFrom(first)
+    for other in others:
+        together = (("keywords", "keyword_match"), ("branch", "branch_match"))
+        replaced = {field.name for field, _ in other.ListFields()}
+        for pair in together:
+            replaced |= {*pair} if replaced.intersection(pair) else set()
+        for name in replaced:
+            merged.ClearField(name)  # type: ignore[arg-type]  # the names of fields
+        merged.MergeFrom(other)
+    return merged
+
+
 def _check_window(last_n: int | None, exact_last_n: int | None, page: int | None, page_size: int | None) -> None:
     paged = page is not None or page_size is not None
     if (last_n is not None) + (exact_last_n is not None) + paged > 1:

@@ -66,14 +66,18 @@ macro_rules! unary {
 
 unary! {
     CreateSessionRequest: sessions.create_session -> v1::CreateSessionResponse;
+    ForkSessionRequest: sessions.fork_session -> v1::ForkSessionResponse;
+    MoveSessionRequest: sessions.move_session -> v1::Session, by |answer: v1::MoveSessionResponse| answer.session.unwrap_or_default();
     GetSessionRequest: sessions.get_session -> v1::Session, by |answer: v1::GetSessionResponse| answer.session.unwrap_or_default();
     UpdateSessionRequest: sessions.update_session -> v1::Session,
         by |answer: v1::UpdateSessionResponse| answer.session.unwrap_or_default();
     DeleteSessionRequest: sessions.delete_session -> v1::DeleteSessionResponse;
     DeleteExpiredSessionsRequest: sessions.delete_expired_sessions -> v1::DeleteExpiredSessionsResponse;
     GetEventRequest: events.get_event -> v1::SessionEvent, by |answer: v1::GetEventResponse| answer.event.unwrap_or_default();
+    LoadSessionRequest: events.load_session -> v1::LoadSessionResponse;
     GetContextRequest: events.get_context -> v1::GetContextResponse;
     PopEventsRequest: events.pop_events -> v1::PopEventsResponse;
+    RewindSessionRequest: events.rewind_session -> v1::RewindSessionResponse;
     ClearEventsRequest: events.clear_events -> v1::ClearEventsResponse;
     EraseEventsRequest: events.erase_events -> v1::EraseEventsResponse;
     ReplaceSuffixRequest: events.replace_suffix -> v1::ReplaceSuffixResponse;
@@ -85,10 +89,10 @@ unary! {
     SetCompactionPolicyRequest: compaction.set_compaction_policy -> v1::SetCompactionPolicyResponse;
     ListToolsRequest: tools.list_tools -> Vec<v1::ToolDefinition>, by |answer: v1::ListToolsResponse| answer.tools;
     CallToolRequest: tools.call_tool -> v1::CallToolResponse;
+    PatchStateRequest: states.patch_state -> i64, by |answer: v1::PatchStateResponse| answer.version;
     GetServerInfoRequest: server.get_server_info -> v1::GetServerInfoResponse;
     AddMemoriesRequest: memories.add_memories -> v1::AddMemoriesResponse;
     UpsertMemoriesRequest: memories.upsert_memories -> v1::UpsertMemoriesResponse;
-    GetMemoriesRequest: memories.get_memories -> v1::GetMemoriesResponse;
     AddSessionToMemoryRequest: memories.add_session_to_memory -> v1::AddSessionToMemoryResponse;
     SearchMemoryRequest: memories.search_memory -> v1::SearchMemoryResponse;
     DeleteMemoriesRequest: memories.delete_memories -> v1::DeleteMemoriesResponse;

@@ -83,6 +83,24 @@ impl Client {
         self.list(v1::ListUserEventsRequest::default())
     }
 
+    /// Lists the users that have sessions, memories or state in the client's app, each with its app, in a fixed order. For every
+    /// app see [`all_apps`](Self::all_apps).
+    ///
+    /// ```no_run
+    /// # async fn example(client: threadkeep::Client) -> Result<(), threadkeep::Error> {
+    /// let mut users = client.all_apps().users().items();
+    /// while let Some(user) = users.try_next().await? {
+    ///     println!("{} {}", user.app, user.user_id);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Errors: INVALID_FIELD, PERMISSION_DENIED with a token that is bound to a user.
+    pub fn users(&self) -> List<v1::ListUsersRequest> {
+        self.list(v1::ListUsersRequest::default())
+    }
+
     /// Returns the recall tools for models, which the server runs; see
     /// [`SessionHandle::call_tool`](crate::SessionHandle::call_tool).
     pub fn tools(&self) -> Call<v1::ListToolsRequest> {

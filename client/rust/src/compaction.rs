@@ -11,9 +11,9 @@ use crate::v1::compaction_strategy::Kind as Strategy;
 use crate::v1::compaction_trigger::Kind as Trigger;
 use crate::v1::policy_scope::Kind as Scope;
 use crate::v1::{
-    CompactionPolicy, CompactionStrategy, CompactionTrigger, GetCompactionPolicyRequest, PolicyScope, RecursiveSummary,
-    SetCompactionPolicyRequest, SlidingWindow, StrategyPipeline, TokenBudget, TriggerList, TrimToolResults, TurnWindow,
-    UserPolicyScope,
+    CompactionPolicy, CompactionStrategy, CompactionTrigger, ConsumerStrategy, GetCompactionPolicyRequest, PolicyScope,
+    RecursiveSummary, SetCompactionPolicyRequest, SlidingWindow, StrategyPipeline, TokenBudget, TriggerList, TrimToolResults,
+    TurnWindow, UserPolicyScope, WebhookStrategy,
 };
 use crate::{Call, Client};
 
@@ -89,6 +89,24 @@ pub fn pipeline(steps: impl IntoIterator<Item = CompactionStrategy>) -> Strategy
     StrategyPipeline { steps: steps.into_iter().collect() }
 }
 
+/// Has an HTTP endpoint plan: a webhook of that name in the server's configuration.
+#[must_use]
+pub fn webhook(name: impl Into<String>) -> WebhookStrategy {
+    WebhookStrategy { name: name.into() }
+}
+
+/// Has the members of a named consumer compact, in a policy. A change that requests it has `compaction_due`.
+///
+/// ```
+/// use threadkeep::compaction::{compacted_by, policy, turns_over, webhook};
+/// let left_to_a_consumer = policy(turns_over(50), compacted_by("compactor"));
+/// let planned_by_a_webhook = policy(turns_over(50), webhook("summaries"));
+/// ```
+#[must_use]
+pub fn compacted_by(consumer: impl Into<String>) -> ConsumerStrategy {
+    ConsumerStrategy { name: consumer.into() }
+}
+
 /// Compacts by the strategy when an append makes the trigger fire.
 #[must_use]
 pub fn policy(trigger: CompactionTrigger, strategy: impl Into<CompactionStrategy>) -> CompactionPolicy {
@@ -116,6 +134,18 @@ strategies!(SlidingWindow, TurnWindow, TokenBudget, RecursiveSummary, TrimToolRe
 impl From<StrategyPipeline> for CompactionStrategy {
     fn from(strategy: StrategyPipeline) -> Self {
         Self { kind: Some(Strategy::Pipeline(strategy)) }
+    }
+}
+
+impl From<WebhookStrategy> for CompactionStrategy {
+    fn from(strategy: WebhookStrategy) -> Self {
+        Self { kind: Some(Strategy::Webhook(strategy)) }
+    }
+}
+
+impl From<ConsumerStrategy> for CompactionStrategy {
+    fn from(strategy: ConsumerStrategy) -> Self {
+        Self { kind: Some(Strategy::Consumer(strategy)) }
     }
 }
 

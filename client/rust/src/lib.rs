@@ -40,6 +40,7 @@ mod pages;
 mod provider;
 mod scope;
 mod session;
+mod state;
 mod transport;
 mod watch;
 
@@ -65,7 +66,7 @@ pub use error::Error;
 pub use filter::{Authors, EventFilter};
 /// Provides `take`, `map` and so on for items.
 pub use futures_util::{StreamExt, TryStreamExt};
-pub use memory::{UserMemory, remember};
+pub use memory::{UserMemory, condition, memory_name, remember};
 pub use messages::{
     Json, ToolOutput, assistant, assistant_with_calls, assistant_with_parts, media, new_event_id, reasoning, system, text,
     text_of, text_of_memory, tool_call, tool_error, tool_result, user, user_with_parts, with_ids,
@@ -73,9 +74,10 @@ pub use messages::{
 pub use pages::{Items, List, Paged};
 pub use provider::MemoryProvider;
 pub use session::{
-    Append, AppendStream, AppendStreamOptions, Appended, AsOf, CompactWith, Erasure, Expect, Receipt, Replacement, SessionHandle,
-    SessionLike,
+    Append, AppendStream, AppendStreamOptions, Appended, AsOf, CompactWith, Erasure, Expect, Point, Receipt, Replacement,
+    SessionHandle, SessionLike,
 };
+pub use state::StateHandle;
 pub use tonic;
 pub use transport::Transport;
 pub use v1::{Change, ErrorReason, IfExists, MemoryEntry, Role, SearchMode, SessionEvent, SessionRef, change::Kind};

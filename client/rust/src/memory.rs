@@ -1,12 +1,15 @@
 //! Long-term memory of a user, across sessions.
 
+use tonic::Status;
+
 use crate::v1::delete_memories_request::Selection;
 use crate::v1::{
-    AddMemoriesRequest, AddSessionToMemoryRequest, DeleteMemoriesRequest, GetMemoriesRequest, ListMemoriesRequest,
-    ListMemoryNamespacesRequest, MemoryEntry, MemoryFilter, MemoryIds, MemoryName, MemoryScope, MemoryWrite, SearchMemoryRequest,
-    SearchMode, SessionRef, UpsertMemoriesRequest,
+    AddMemoriesRequest, AddSessionToMemoryRequest, DeleteMemoriesRequest, GetMemoriesRequest, IfMemoryExists,
+    ListMemoriesRequest, ListMemoryNamespacesRequest, MemoryEntry, MemoryFilter, MemoryIds, MemoryName, MemoryNames,
+    MemoryNamespace, MemoryScope, MemoryWrite, MetadataCondition, MetadataOperator, SearchMemoryRequest, SearchMode, SessionRef,
+    UpsertMemoriesRequest,
 };
-use crate::{Call, Client, List, new_event_id, user};
+use crate::{Call, Client, Json, List, Unary, new_event_id, user};
 
 /// A handle on the long-term memory of one user in one app, from [`Client::memory`], which makes no call. Every call may fail
 /// with MEMORY_NOT_CONFIGURED.
@@ -19,6 +22,27 @@ pub struct UserMemory {
 /// Returns an entry to add, with a text as a user message. Set other fields with update syntax, as for events.
 pub fn remember(text: impl Into<String>) -> MemoryEntry {
     MemoryEntry { content: user(text).message, ..Default::default() }
+}
+
+/// Returns the name of an entry: its id in a namespace, whose labels are given outermost first; without any, the root.
+pub fn memory_name<T: Into<String>>(namespace: impl IntoIterator<Item = T>, id: impl Into<String>) -> MemoryName {
+    MemoryName { namespace: labels(namespace), id: id.into() }
+}
+
+/// Returns a comparison of a top-level value of metadata with a JSON value. Values are compared by their JSON type, numbers as
+/// numbers; a missing key matches NOT_EQUAL only. IN compares with an array, of at most 100.
+pub fn condition(key: impl Into<String>, operator: MetadataOperator, value: impl Into<Json>) -> MetadataCondition {
+    MetadataCondition { key: key.into(), operator: operator.into(), value_json: value.into().into() }
+}
+
+fn labels<T: Into<String>>(given: impl IntoIterator<Item = T>) -> Vec<String> {
+    given.into_iter().map(Into::into).collect()
+}
+
+impl From<MemoryEntry> for MemoryWrite {
+    fn from(entry: MemoryEntry) -> Self {
+        Self { memory: Some(entry), expected_etag: None }
+    }
 }
 
 impl Client {
@@ -49,17 +73,19 @@ impl UserMemory {
         })
     }
 
-    /// Writes entries, all or none: those that exist are replaced. Each needs an id; see [`Call::with`] for what else to do.
+    /// Writes entries, all or none: those with the same namespace and id are replaced. Entries without an id get one here. A
+    /// [`MemoryWrite`] has a precondition: the `etag` of the stored entry, "" if there must be none.
     ///
-    /// Errors: VERSION_MISMATCH of an expected etag, INVALID_FIELD.
-    pub fn upsert(&self, writes: impl IntoIterator<Item = MemoryWrite>) -> Call<UpsertMemoriesRequest> {
-        Call::new(&self.client, UpsertMemoriesRequest::default()).with(|request| {
-            request.scope = self.scope();
-            request.writes = writes.into_iter().collect();
-        })
+    /// Errors: VERSION_MISMATCH of an expected etag, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
+    pub fn upsert<T: Into<MemoryWrite>>(&self, writes: impl IntoIterator<Item = T>) -> Call<UpsertMemoriesRequest> {
+        let mut writes: Vec<MemoryWrite> = writes.into_iter().map(Into::into).collect();
+        let entries = writes.iter_mut().filter_map(|write| write.memory.as_mut());
+        entries.filter(|entry| entry.id.is_empty()).for_each(|entry| entry.id = new_event_id());
+        Call::new(&self.client, UpsertMemoriesRequest { scope: self.scope(), writes, ..Default::default() })
     }
 
-    /// Returns entries by their namespaces and ids.
+    /// Returns the entries with these names, at most 1,000, in order; None in place of those that do not exist. Large entries
+    /// take several requests, each with the timeout.
     pub fn get(&self, names: impl IntoIterator<Item = MemoryName>) -> Call<GetMemoriesRequest> {
         Call::new(&self.client, GetMemoriesRequest::default()).with(|request| {
             request.scope = self.scope();
@@ -67,7 +93,7 @@ impl UserMemory {
         })
     }
 
-    /// Lists the namespaces that have entries.
+    /// Lists the namespaces that have entries, in order; the root has no labels.
     pub fn namespaces(&self) -> List<ListMemoryNamespacesRequest> {
         self.client.list(ListMemoryNamespacesRequest { scope: self.scope(), ..Default::default() })
     }
@@ -89,14 +115,24 @@ impl UserMemory {
         Call::new(&self.client, SearchMemoryRequest { scope: self.scope(), query: query.into(), ..Default::default() })
     }
 
-    /// Lists the entries, most recently added first.
+    /// Lists the entries, most recently written first.
     pub fn list(&self) -> List<ListMemoriesRequest> {
         self.client.list(ListMemoriesRequest { scope: self.scope(), ..Default::default() })
     }
 
-    /// Deletes the entries with these ids permanently; the response is a receipt.
+    /// Deletes the entries with these ids in the root namespace permanently; the response is a receipt.
     pub fn delete<T: Into<String>>(&self, ids: impl IntoIterator<Item = T>) -> Call<DeleteMemoriesRequest> {
         self.deleting(Selection::Ids(MemoryIds { ids: ids.into_iter().map(Into::into).collect() }))
+    }
+
+    /// Deletes the entries with these names permanently; the response is a receipt.
+    pub fn delete_names(&self, names: impl IntoIterator<Item = MemoryName>) -> Call<DeleteMemoriesRequest> {
+        self.deleting(Selection::Names(MemoryNames { names: names.into_iter().collect() }))
+    }
+
+    /// Deletes the entries in the namespace with these labels, at least one, and below it; the response is a receipt.
+    pub fn delete_namespace<T: Into<String>>(&self, namespace: impl IntoIterator<Item = T>) -> Call<DeleteMemoriesRequest> {
+        self.deleting(Selection::Namespace(MemoryNamespace { labels: labels(namespace) }))
     }
 
     /// Deletes the entries that came from this session permanently; the response is a receipt.
@@ -121,7 +157,71 @@ impl UserMemory {
     }
 }
 
+impl Unary for GetMemoriesRequest {
+    type Answer = Vec<Option<MemoryEntry>>;
+
+    async fn send(mut self, client: &Client) -> Result<Self::Answer, Status> {
+        let mut found = Vec::new();
+        while !self.names.is_empty() {
+            let lookups = client.raw().memories().get_memories(self.clone()).await?.into_inner().memories;
+            let returned: Vec<_> = lookups.into_iter().take_while(|each| !each.omitted).map(|each| each.entry).collect();
+            if returned.is_empty() {
+                return Err(Status::internal("the server returned no entry for the first name"));
+            }
+            self.names.drain(..returned.len().min(self.names.len()));
+            found.extend(returned);
+        }
+        Ok(found)
+    }
+}
+
+impl Call<GetMemoriesRequest> {
+    /// Lets the returned entries expire one ttl from now; needs the role WRITER.
+    pub fn refresh_ttl(mut self) -> Self {
+        self.request.refresh_ttl = true;
+        self
+    }
+}
+
+impl Call<UpsertMemoriesRequest> {
+    /// Keeps entries that exist as they are. Default: they are replaced.
+    pub fn keep_existing(mut self) -> Self {
+        self.request.if_exists = IfMemoryExists::Ignore.into();
+        self
+    }
+}
+
+impl List<ListMemoriesRequest> {
+    /// Lets the returned entries expire one ttl from now; needs the role WRITER.
+    pub fn refresh_ttl(self) -> Self {
+        self.with(|request| request.refresh_ttl = true)
+    }
+}
+
+impl List<ListMemoryNamespacesRequest> {
+    /// Keeps only namespaces with these first labels; "*" matches any.
+    pub fn prefix<T: Into<String>>(self, given: impl IntoIterator<Item = T>) -> Self {
+        self.with(|request| request.prefix = labels(given))
+    }
+
+    /// Keeps only namespaces with these last labels; "*" matches any.
+    pub fn suffix<T: Into<String>>(self, given: impl IntoIterator<Item = T>) -> Self {
+        self.with(|request| request.suffix = labels(given))
+    }
+
+    /// Returns only so many labels of longer namespaces, each result once. Default: no limit.
+    pub fn max_depth(self, labels: u32) -> Self {
+        self.with(|request| request.max_depth = labels.try_into().unwrap_or(i32::MAX))
+    }
+}
+
 impl Call<SearchMemoryRequest> {
+    /// Lets the found entries expire one ttl from now; needs the role WRITER.
+    pub fn refresh_ttl(mut self) -> Self {
+        self.request.refresh_ttl = true;
+        self
+    }
+
     /// Sets the maximum number of entries. Default: 10.
     pub fn top_k(mut self, count: u32) -> Self {
         self.request.top_k = count.try_into().unwrap_or(i32::MAX);

@@ -108,7 +108,10 @@ macro_rules! paged {
 
 paged! {
     ListSessionsRequest: sessions.list_sessions -> ListSessionsResponse.sessions: v1::Session, by own_sessions;
+    ListUsersRequest: sessions.list_users -> ListUsersResponse.users: v1::UserRef, by own_users;
     ListUserEventsRequest: events.list_user_events -> ListUserEventsResponse.events: v1::UserEvent, by own_events;
+    ListBranchesRequest: events.list_branches -> ListBranchesResponse.branches: v1::Branch;
+    ListUsageRequest: events.list_usage -> ListUsageResponse.entries: v1::UsageEntry;
     ListEventsRequest: events.list_events -> ListEventsResponse.events: v1::SessionEvent;
     SearchEventsRequest: searches.search_events -> SearchEventsResponse.hits: v1::SearchHit, by own_search;
     ListCompactionsRequest: compaction.list_compactions -> ListCompactionsResponse.compactions: v1::Compaction;
@@ -235,6 +238,27 @@ impl List<v1::ListSessionsRequest> {
     /// Returns the last event of each session with the page.
     pub fn with_newest_event(mut self) -> Self {
         self.request.with_newest_event = true;
+        self
+    }
+
+    /// Returns the sessions' own states with the page, in the order of the sessions: each whole, or with `more` and no values if it
+    /// does not fit. Together they have at most a quarter of the server's longest response.
+    pub fn with_state(mut self) -> Self {
+        self.request.with_state = true;
+        self
+    }
+
+    /// Keeps only the forks of the session with this id, which may be deleted.
+    pub fn forked_from(mut self, session_id: impl Into<String>) -> Self {
+        self.request.forked_from = session_id.into();
+        self
+    }
+}
+
+impl List<v1::ListUsersRequest> {
+    /// Lists the users of this app instead of the client's; "" means users of what has no app.
+    pub fn app(mut self, app: impl Into<String>) -> Self {
+        self.request.app = Some(app.into());
         self
     }
 }

@@ -3,8 +3,8 @@
 use crate::Client;
 use crate::v1::search_events_request::Scope;
 use crate::v1::{
-    AppScope, ChangeScope, DeleteExpiredSessionsRequest, ListSessionsRequest, ListUserEventsRequest, SearchEventsRequest,
-    UserScope, WatchAllRequest,
+    AppScope, ChangeScope, DeleteExpiredSessionsRequest, ListSessionsRequest, ListUserEventsRequest, ListUsersRequest,
+    SearchEventsRequest, UserScope, WatchAllRequest,
 };
 
 /// How far a client reaches beyond its own app and user.
@@ -46,6 +46,10 @@ impl Client {
 
     pub(crate) fn own_sessions(&self, request: ListSessionsRequest) -> ListSessionsRequest {
         ListSessionsRequest { app: self.app_or(request.app), user_id: self.user_or(request.user_id), ..request }
+    }
+
+    pub(crate) fn own_users(&self, request: ListUsersRequest) -> ListUsersRequest {
+        ListUsersRequest { app: self.app_or(request.app), ..request }
     }
 
     /// These are of one user; without one the server decides by the token.
@@ -118,11 +122,13 @@ mod tests {
         ] {
             let (user_id, labels) = (user.to_owned(), [("team".to_owned(), "red".to_owned())].into());
             let listed = ListSessionsRequest { app: app.clone(), user_id, labels, ..Default::default() };
-            let scope = ChangeScope { app, user_id: user.to_owned(), labels: listed.labels.clone() };
+            let scope = ChangeScope { app: app.clone(), user_id: user.to_owned(), labels: listed.labels.clone() };
             let listed = client.own_sessions(listed);
             let watched = client.own_changes(WatchAllRequest { scope: Some(scope), ..Default::default() });
             let watched = watched.scope.expect("a scope");
             assert_eq!((listed.app.clone(), listed.user_id.as_str()), wanted);
+            let users = client.own_users(ListUsersRequest { app, ..Default::default() });
+            assert_eq!(users.app, listed.app);
             assert_eq!((watched.app, watched.user_id, watched.labels), (listed.app, listed.user_id, listed.labels));
         }
     }

@@ -13,7 +13,7 @@ use support::duplex::{self, Streams};
 use support::{Reply, message, serve};
 use threadkeep::v1::consume_request::Request;
 use threadkeep::v1::{self, AppendStreamRequest, ConsumeRequest, ConsumeResponse, append_stream_result::Outcome};
-use threadkeep::{Client, ErrorReason, MemoryProvider, Park, Parked, Retry, StreamExt, user};
+use threadkeep::{Client, ErrorReason, MemoryProvider, Park, Parked, Point, Retry, StreamExt, user};
 use tokio::sync::Notify;
 
 fn client(address: &str) -> Client {
@@ -282,16 +282,76 @@ async fn a_removal_that_is_retried_has_one_operation_id() {
 }
 
 #[tokio::test]
+async fn a_fork_has_what_was_set_and_an_operation_id_of_its_own() {
+    let (address, log) = serve(|_| message(&v1::ForkSessionResponse { replayed: true, ..Default::default() })).await;
+    let trip = client(&address).session("s");
+    assert!(trip.fork("").await.expect("an answer").replayed);
+    let fork = trip.fork("again").at(Point::InvocationId("i1".into())).never_expires().metadata("").label("kind", "retry");
+    fork.without_parent_labels().context_bytes(0).operation_id("f1").await.expect("an answer");
+    let sent: Vec<_> =
+        log.seen().iter().map(|each| v1::ForkSessionRequest::decode(&each.body[5..]).expect("a request")).collect();
+    let bare = v1::ForkSessionRequest {
+        session: sent[0].session.clone(),
+        operation_id: sent[0].operation_id.clone(),
+        ..Default::default()
+    };
+    assert_eq!(
+        (&sent[0], sent[0].operation_id.len(), sent[0].session.as_ref().map(|each| each.session_id.as_str())),
+        (&bare, 36, Some("s"))
+    );
+    let set = v1::ForkSessionRequest {
+        new_session_id: "again".into(),
+        point: Some(v1::fork_session_request::Point::AtInvocationId("i1".into())),
+        expiry: Some(v1::Expiry { kind: Some(v1::expiry::Kind::NeverExpires(true)) }),
+        metadata_json: Some(String::new()),
+        labels: [("kind".to_owned(), "retry".to_owned())].into(),
+        without_parent_labels: true,
+        context_bytes: Some(0),
+        operation_id: "f1".into(),
+        ..bare
+    };
+    assert_eq!(sent[1], set);
+}
+
+#[tokio::test]
+async fn a_rewind_and_an_erasure_say_what_they_mean() {
+    let (address, log) = serve(|_| message(&v1::RewindSessionResponse { removed: 2, ..Default::default() })).await;
+    let trip = client(&address).session("s");
+    let points = [Point::Seq(2), Point::EventId("e2".into()), Point::InvocationId("i1".into()), Point::LogVersion(0)];
+    for point in points.clone() {
+        let rewound = trip.rewind(point).erase().expected_log_version(9).operation_id("r1").await.expect("an answer");
+        assert_eq!(rewound.removed, 2);
+    }
+    trip.erase_invocations(["i1"]).await.expect("an answer");
+    trip.erase_branch("b").await.expect("an answer");
+    let seen = log.seen();
+    for (point, each) in points.into_iter().zip(&seen) {
+        let sent = v1::RewindSessionRequest::decode(&each.body[5..]).expect("a request");
+        assert_eq!(
+            (sent.point.clone(), sent.mode(), sent.operation_id.as_str()),
+            (Some(point.into()), v1::RemovalMode::Erase, "r1")
+        );
+        assert_eq!(sent.expected_log_version, Some(9));
+    }
+    let [by_invocation, by_branch] =
+        [4, 5].map(|number| v1::EraseEventsRequest::decode(&seen[number].body[5..]).expect("a request"));
+    assert_eq!((by_invocation.invocation_ids, by_invocation.branch.as_str()), (vec!["i1".to_owned()], ""));
+    assert_eq!((by_branch.invocation_ids.len(), by_branch.event_ids.len(), by_branch.branch.as_str()), (0, 0, "b"));
+}
+
+#[tokio::test]
 async fn one_page_has_its_token() {
     let (address, log) = serve(|_| {
         let sessions = vec![v1::Session { log_version: 4, ..Default::default() }];
         message(&v1::ListSessionsResponse { sessions, next_page_token: "next".into(), ..Default::default() })
     })
     .await;
-    let page = client(&address).sessions().label("team", "eu").page_size(1).page_token("p").page().await.expect("a page");
+    let page = client(&address).sessions().label("team", "eu").page_size(1).page_token("p").with_state().forked_from("f");
+    let page = page.page().await.expect("a page");
     assert_eq!((page.sessions[0].log_version, page.next_page_token.as_str()), (4, "next"));
     let request = v1::ListSessionsRequest::decode(&log.seen()[0].body[5..]).expect("a request");
     assert_eq!((request.page_size, request.page_token.as_str(), request.user_id.as_str()), (1, "p", "u"));
+    assert_eq!((request.with_state, request.forked_from.as_str()), (true, "f"));
 }
 
 #[tokio::test]

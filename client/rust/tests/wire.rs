@@ -10,7 +10,7 @@ use threadkeep::tonic::{Code, Request};
 use threadkeep::v1::{self, change::Kind, search_events_request::Scope};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use threadkeep::{Client, Error, ErrorReason, Start, WatchRequest, remember, text_of_memory, user};
+use threadkeep::{Client, Error, ErrorReason, Start, WatchRequest, memory_name, remember, text_of_memory, user};
 
 fn client(address: &str) -> Client {
     Client::builder().address(address).app("a").user_id("u").token("s3cret").build().expect("it can be")
@@ -293,4 +293,50 @@ async fn a_memory_handle_replaces_the_scope_of_requests() {
     assert_eq!((search.scope.as_ref(), search.top_k), (Some(&scope), 3));
     let deleted = v1::DeleteMemoriesRequest::decode(&seen[4].body[5..]).expect("a request");
     assert_eq!(deleted.scope, Some(scope));
+}
+
+#[tokio::test]
+async fn a_state_is_of_one_version_although_others_change_it() {
+    let (address, log) = serve(|number| {
+        let (version, next_key, key) = [(1, "a", "a"), (2, "", "b"), (2, "b", "a"), (2, "", "c")][number];
+        let state = v1::State { version, values: [(key.to_owned(), format!("{number}"))].into() };
+        message(&v1::GetStateResponse { state: Some(state), next_key: next_key.into() })
+    })
+    .await;
+    let state = client(&address).session("s").state().get().await.expect("four pages");
+    let values = [("a".to_owned(), "2".to_owned()), ("c".to_owned(), "3".to_owned())].into();
+    assert_eq!(state, v1::State { version: 2, values });
+    let requests = log.seen().into_iter().map(|each| v1::GetStateRequest::decode(&each.body[5..]).expect("a request").after_key);
+    assert_eq!(requests.collect::<Vec<_>>(), ["", "a", "", "b"]);
+}
+
+#[tokio::test]
+async fn lookups_repeat_for_what_is_omitted_and_upserts_have_ids() {
+    let (address, log) = serve(|number| match number {
+        0 => {
+            let found = v1::MemoryLookup { entry: Some(remember("one")), ..Default::default() };
+            let omitted = v1::MemoryLookup { omitted: true, ..Default::default() };
+            message(&v1::GetMemoriesResponse { memories: vec![found, v1::MemoryLookup::default(), omitted] })
+        }
+        1 => message(&v1::GetMemoriesResponse {
+            memories: vec![v1::MemoryLookup { entry: Some(remember("three")), ..Default::default() }],
+        }),
+        _ => message(&v1::UpsertMemoriesResponse::default()),
+    })
+    .await;
+    let memory = client(&address).memory();
+    let names = [memory_name([""; 0], "1"), memory_name([""; 0], "2"), memory_name(["a"], "3")];
+    let found = memory.get(names).refresh_ttl().await.expect("two answers");
+    assert_eq!(
+        found.iter().map(|each| each.as_ref().map(text_of_memory)).collect::<Vec<_>>(),
+        [Some("one".into()), None, Some("three".into())]
+    );
+    memory.upsert([remember("Window seat.")]).keep_existing().await.expect("an answer");
+    let seen = log.seen();
+    assert_eq!(v1::GetMemoriesRequest::decode(&seen[1].body[5..]).expect("a request").names, [memory_name(["a"], "3")]);
+    let upsert = v1::UpsertMemoriesRequest::decode(&seen[2].body[5..]).expect("a request");
+    assert_eq!(
+        (upsert.if_exists(), upsert.writes[0].memory.as_ref().map(|entry| entry.id.len())),
+        (v1::IfMemoryExists::Ignore, Some(36))
+    );
 }

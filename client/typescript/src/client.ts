@@ -3,16 +3,21 @@ import { create, type DescService } from "@bufbuild/protobuf";
 import { createClient, type CallOptions, type Client as ServiceClient, Code, type Transport } from "@connectrpc/connect";
 
 import { ConsumerHandle } from "./consumer.js";
+import { listUserEvents, type UserEventsQuery } from "./events.js";
 import { appendStream, type AppendStreamOptions, type Batch, type BatchResult } from "./feed/appendStream.js";
 import { follow, scopeOpener, type WatchAllOptions, type WatchCall } from "./feed/watch.js";
 import type { Consumer } from "./gen/threadkeep/v1/consumer_pb.js";
 import { ConsumerService, type ListConsumersResponse } from "./gen/threadkeep/v1/consumer_service_pb.js";
 import type { ErasureReceipt } from "./gen/threadkeep/v1/erasure_pb.js";
+import type { ListUserEventsResponse, UserEvent } from "./gen/threadkeep/v1/event_service_pb.js";
 import { MemoryScopeSchema } from "./gen/threadkeep/v1/memory_pb.js";
 import type { SearchEventsResponse, SearchHit } from "./gen/threadkeep/v1/search_service_pb.js";
 import { ServerService, type GetServerInfoResponse } from "./gen/threadkeep/v1/server_service_pb.js";
-import type { Session } from "./gen/threadkeep/v1/session_pb.js";
-import { SessionService, type DeleteExpiredSessionsResponse, type ListSessionsResponse } from "./gen/threadkeep/v1/session_service_pb.js";
+import { SessionRefSchema, type Session } from "./gen/threadkeep/v1/session_pb.js";
+import {
+  SessionService, type DeleteExpiredSessionsResponse, type ListSessionsResponse, type ListUsersResponse, type UserRef,
+} from "./gen/threadkeep/v1/session_service_pb.js";
+import { StateScope } from "./gen/threadkeep/v1/state_pb.js";
 import type { Change } from "./gen/threadkeep/v1/subscription_pb.js";
 import { SubscriptionService } from "./gen/threadkeep/v1/subscription_service_pb.js";
 import { ToolService, type ToolDefinition } from "./gen/threadkeep/v1/tool_service_pb.js";
@@ -27,7 +32,8 @@ import { reliable } from "./rpc/transport.js";
 import { narrowed, type Scope } from "./scope.js";
 import { searchEvents, type SearchOptions } from "./search.js";
 import { SessionHandle } from "./session.js";
-import { deleteExpired, erased, listSessions, type ErasureOptions, type SessionsQuery } from "./sessions.js";
+import { deleteExpired, erased, listSessions, listUsers, type ErasureOptions, type SessionsQuery, type UsersQuery } from "./sessions.js";
+import { StateHandle } from "./state.js";
 
 /**
  * A client of one server. Create it with `connect`, share it, and close it, for example with `await using`.
@@ -107,6 +113,19 @@ export class Client {
   }
 
   /**
+   * Iterates over the users that have sessions, memories or state, each with its app, in a fixed order:
+   * `client.users({ anyApp: true })`. Reason: PERMISSION_DENIED with a token that is bound to a user.
+   */
+  users(query: UsersQuery = {}, call?: CallOptions): AsyncGenerator<UserRef, void> {
+    return paged((pageToken) => this.usersPage({ ...query, pageToken }, call), (page) => page.users);
+  }
+
+  /** Returns one page of `users` with its `nextPageToken`. */
+  usersPage(query: UsersQuery = {}, call?: CallOptions): Promise<ListUsersResponse> {
+    return listUsers(this.#caller, query, call);
+  }
+
+  /**
    * Deletes sessions that expired, by `before` or until now; at most 1,000 per call. The server also deletes them
    * automatically. If `more` is set in the response, call again.
    */
@@ -167,6 +186,19 @@ export class Client {
   }
 
   /**
+   * Iterates over the events of the client's user, or of `userId`, in all sessions of its app: session by session in the order of
+   * their creation, and in each in window order. Each item has the event and its session.
+   */
+  userEvents(query: UserEventsQuery = {}, call?: CallOptions): AsyncGenerator<UserEvent, void> {
+    return paged((pageToken) => this.userEventsPage({ ...query, pageToken }, call), (page) => page.events);
+  }
+
+  /** Returns one page of `userEvents`, which may be empty and not be the last. */
+  userEventsPage(query: UserEventsQuery = {}, call?: CallOptions): Promise<ListUserEventsResponse> {
+    return listUserEvents(this.#caller, query, call);
+  }
+
+  /**
    * Watches the changes of all sessions of the client's user and app, or of another scope; see `SessionHandle.watch`. Reasons:
    * INVALID_RESUME_TOKEN, QUOTA_EXCEEDED, RESUME_POSITION_EXPIRED.
    */
@@ -188,6 +220,16 @@ export class Client {
   /** Returns one page of `consumers`. */
   consumersPage(query: PageOptions = {}, call?: CallOptions): Promise<ListConsumersResponse> {
     return this.raw(ConsumerService).listConsumers(query, call);
+  }
+
+  /** Returns a handle on the state of a user in an app, by default the client's. An app of "" means no app. */
+  userState({ app = this.app, userId = this.userId }: { app?: string | undefined; userId?: string | undefined } = {}): StateHandle {
+    return new StateHandle(this.#caller, StateScope.USER, create(SessionRefSchema, { app, userId }));
+  }
+
+  /** Returns a handle on the state of an app, which all its users share. Default: the client's app. */
+  appState(app: string = this.app): StateHandle {
+    return new StateHandle(this.#caller, StateScope.APP, create(SessionRefSchema, { app }));
   }
 
   /** Returns a handle on the compaction policy of a user's sessions: by default the client's, in its app or with `anyApp` in all. */

@@ -5,7 +5,11 @@ export { Code, type CallOptions, type Interceptor } from "@connectrpc/connect";
 export { Client } from "./client.js";
 export type * from "./compaction/compaction.js";
 export * from "./consumer.js";
-export { withIds, type Appended, type AppendOptions, type EventsQuery, type Expect, type LastEvent, type LogVersion, type Moment } from "./events.js";
+export {
+  withIds, type Appended, type AppendOptions, type ErasedEvents, type EventsQuery, type Expect, type LastEvent, type LoadOptions,
+  type LogVersion, type Moment, type PopOptions, type RemovalOptions, type RewindOptions, type SuffixOptions,
+  type UsageQuery, type UserEventsQuery,
+} from "./events.js";
 export type { AppendStreamOptions, Batch, BatchResult } from "./feed/appendStream.js";
 export { Park } from "./feed/member.js";
 export type { Start, WatchAllOptions, WatchCall, WatchOptions } from "./feed/watch.js";
@@ -15,14 +19,15 @@ export * from "./messages.js";
 export type { BranchName, FieldName, GroupingName, MatchName, ModeName, OrderName, RoleName, ViewName } from "./names.js";
 export { PolicyHandle } from "./compaction/policies.js";
 export { MemoryProvider, type SpecLike } from "./provider.js";
-export type { ExpiryOptions, Int, Json, PageOptions, SessionLike } from "./requests.js";
+export type { ExpiryOptions, Int, Json, PageOptions, Point, SessionLike } from "./requests.js";
 export type { FieldViolation } from "./rpc/details.js";
 export { isCanceled, isReason, Reason, ThreadkeepError, type ReasonName } from "./rpc/errors.js";
 export type { ClientOptions, Logger, RetrySettings, Token } from "./rpc/settings.js";
 export type { Scope } from "./scope.js";
 export type { RecencyOptions, SearchOptions, SessionSearchOptions } from "./search.js";
 export { SessionHandle } from "./session.js";
-export type { CreateOptions, ErasureOptions, SessionChanges, SessionProperties, SessionsQuery } from "./sessions.js";
+export type { CreateOptions, ErasureOptions, ForkOptions, MoveOptions, SessionChanges, SessionProperties, SessionsQuery, UsersQuery } from "./sessions.js";
+export { StateHandle, type PatchOptions, type State, type StateChanges, type StateQuery } from "./state.js";
 export * from "./compaction/strategies.js";
 export { VERSION } from "./version.js";
 

@@ -35,6 +35,17 @@ export interface ExpiryOptions {
   neverExpires?: boolean | undefined;
 }
 
+/**
+ * A point in the history of a session: an event, by its seq or its id; the end of an invocation, which is its last event; or the
+ * moment directly after the change to a log version. If a compaction or a removal stored the event, all of that change belongs to
+ * the point.
+ */
+export type Point =
+  | { seq: Int; eventId?: never; invocationId?: never; logVersion?: never }
+  | { eventId: string; seq?: never; invocationId?: never; logVersion?: never }
+  | { invocationId: string; seq?: never; eventId?: never; logVersion?: never }
+  | { logVersion: Int; seq?: never; eventId?: never; invocationId?: never };
+
 /** What handles need of the client. */
 export interface Caller {
   readonly address: string;
@@ -60,5 +71,28 @@ export function expiryOf({ ttlMs, expireTime, neverExpires }: ExpiryOptions): Me
   return neverExpires ? { kind: { case: "neverExpires", value: true } } : undefined;
 }
 
+/** Returns the point as it is sent; without one, undefined. Throws TypeError for several. */
+export function pointOf(point: Point | undefined) {
+  const { seq, eventId, invocationId, logVersion } = point ?? {};
+  if ([seq, eventId, invocationId, logVersion].filter((each) => each !== undefined).length > 1) {
+    throw new TypeError("a point is one of seq, eventId, invocationId and logVersion");
+  }
+  if (seq !== undefined) return { case: "atSeq", value: BigInt(seq) } as const;
+  if (eventId !== undefined) return { case: "atEventId", value: eventId } as const;
+  if (invocationId !== undefined) return { case: "atInvocationId", value: invocationId } as const;
+  return logVersion === undefined ? undefined : ({ case: "atLogVersion", value: BigInt(logVersion) } as const);
+}
+
 /** Returns the JSON text of a value; text is kept. */
 export const jsonText = (value: Json) => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** Returns the JSON text of each value; a text becomes a JSON string. Throws TypeError for a value without a JSON form. */
+export function jsonTexts(values: Readonly<Record<string, unknown>> = {}): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, value]) => {
+      const text = JSON.stringify(value) as string | undefined;
+      if (text === undefined) throw new TypeError(`the value of "${key}" has no JSON form`);
+      return [key, text];
+    }),
+  );
+}

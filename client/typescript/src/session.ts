@@ -2,16 +2,22 @@ import { create } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
 
 import * as compacting from "./compaction/compaction.js";
-import { appendRequest, asOfOf, listEvents, withIds, type Appended, type AppendOptions, type EventsQuery, type Moment } from "./events.js";
+import {
+  appendRequest, asOfOf, erasedOf, listEvents, listUsage, loadSession, removalOf, versionOf, withIds,
+  type Appended, type AppendOptions, type ErasedEvents, type EventsQuery, type LoadOptions, type Moment, type PopOptions, type RemovalOptions,
+  type RewindOptions, type SuffixOptions, type UsageQuery,
+} from "./events.js";
 import { appendStream, dropped, type AppendStreamOptions, type Batch, type BatchResult } from "./feed/appendStream.js";
 import { follow, sessionOpener, type WatchCall, type WatchOptions } from "./feed/watch.js";
 import type { Compaction } from "./gen/threadkeep/v1/compaction_pb.js";
 import * as compaction from "./gen/threadkeep/v1/compaction_service_pb.js";
 import type { SessionEvent } from "./gen/threadkeep/v1/event_pb.js";
+import type { ClearEventsResponse, EraseEventsResponse, PopEventsResponse, RewindSessionResponse } from "./gen/threadkeep/v1/event_removal_pb.js";
 import * as events from "./gen/threadkeep/v1/event_service_pb.js";
 import type { SearchEventsResponse, SearchHit } from "./gen/threadkeep/v1/search_service_pb.js";
 import type { Session, SessionRef } from "./gen/threadkeep/v1/session_pb.js";
-import { SessionService, type CreateSessionResponse, type DeleteSessionResponse } from "./gen/threadkeep/v1/session_service_pb.js";
+import { SessionService, type CreateSessionResponse, type DeleteSessionResponse, type ForkSessionResponse, type MoveSessionResponse } from "./gen/threadkeep/v1/session_service_pb.js";
+import { StateScope } from "./gen/threadkeep/v1/state_pb.js";
 import type { Change } from "./gen/threadkeep/v1/subscription_pb.js";
 import { SubscriptionService } from "./gen/threadkeep/v1/subscription_service_pb.js";
 import { ToolService, type CallToolResponse } from "./gen/threadkeep/v1/tool_service_pb.js";
@@ -19,9 +25,10 @@ import type { EventInit } from "./messages.js";
 import { paged } from "./pages.js";
 import { PolicyHandle } from "./compaction/policies.js";
 import { specOf, type MemoryProvider, type SpecLike } from "./provider.js";
-import { jsonText, type Caller, type Json, type PageOptions } from "./requests.js";
+import { jsonText, pointOf, type Caller, type Json, type PageOptions, type Point } from "./requests.js";
 import { searchEvents, type SessionSearchOptions } from "./search.js";
-import { createSession, getSession, updateSession, type CreateOptions, type SessionChanges } from "./sessions.js";
+import { createSession, forkSession, getSession, moveSession, updateSession, type CreateOptions, type ForkOptions, type MoveOptions, type SessionChanges } from "./sessions.js";
+import { StateHandle } from "./state.js";
 
 /**
  * A handle on one session, which need not exist. Get it from `client.session`; it makes no call and needs no closing. In
@@ -62,9 +69,32 @@ export class SessionHandle {
     return getSession(this.caller, this.ref, call);
   }
 
+  /**
+   * Returns the session, its state, and a page of its events or a context, all as of one moment: `load({ context: true })`.
+   * `eventsPage` continues with the page's token. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+   */
+  load(options: LoadOptions = {}, call?: CallOptions): Promise<events.LoadSessionResponse> {
+    return loadSession(this.caller, this.ref, options, call);
+  }
+
   /** Changes what is given and returns the session. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH for a stale `etag`. */
   update(changes: SessionChanges, call?: CallOptions): Promise<Session> {
     return updateSession(this.caller, this.ref, changes, call);
+  }
+
+  /**
+   * Creates a session that is a copy of this one, of the same user: as it is, or as of a point. Without an id the server generates
+   * one: see `session.ref` of the response.
+   *
+   * The copy has the events up to the point, archived ones included, with their ids, seqs and times, and the window, the
+   * compactions and the session's state of then. Its `parent` names this session. Writers continue while it is copied. Reasons:
+   * SESSION_NOT_FOUND, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT, QUOTA_EXCEEDED.
+   *
+   * @example
+   * const { session } = await trip.fork("trip-again", { at: { seq: 12 }, labels: { kind: "retry" } });
+   */
+  fork(newSessionId = "", options: ForkOptions = {}, call?: CallOptions): Promise<ForkSessionResponse> {
+    return forkSession(this.caller, this.ref, newSessionId, options, call);
   }
 
   /** Deletes the session and its events; `purgeMemories` deletes the memories that came from it too. */
@@ -77,7 +107,7 @@ export class SessionHandle {
    *
    * Events without an id get one in a copy before they are sent, so that the client's retries store nothing twice. To retry
    * after errors yourself, append the same `withIds(events)` again. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH,
-   * EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
+   * EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, STATE_TOO_LARGE.
    */
   async append(given: EventInit | readonly EventInit[], options: AppendOptions = {}, call?: CallOptions): Promise<Appended> {
     if (this.memory?.writes === false) {
@@ -120,6 +150,26 @@ export class SessionHandle {
     return listEvents(this.caller, this.ref, query, call);
   }
 
+  /** Iterates over the branches that have events, with their counts: the root first. Reasons: SESSION_NOT_FOUND. */
+  branches(query: PageOptions = {}, call?: CallOptions): AsyncGenerator<events.Branch, void> {
+    return paged((pageToken) => this.branchesPage({ ...query, pageToken }, call), (page) => page.branches);
+  }
+
+  /** Returns one page of `branches`, of at most 100. */
+  branchesPage(query: PageOptions = {}, call?: CallOptions): Promise<events.ListBranchesResponse> {
+    return this.caller.raw(events.EventService).listBranches({ ...query, session: this.ref }, call);
+  }
+
+  /** Iterates over the token usage by turn, invocation and branch. A turn in two pages has an entry of each. Reasons: SESSION_NOT_FOUND. */
+  usage(query: UsageQuery = {}, call?: CallOptions): AsyncGenerator<events.UsageEntry, void> {
+    return paged((pageToken) => this.usagePage({ ...query, pageToken }, call), (page) => page.entries);
+  }
+
+  /** Returns one page of `usage`, which may be empty and not be the last. */
+  usagePage(query: UsageQuery = {}, call?: CallOptions): Promise<events.ListUsageResponse> {
+    return listUsage(this.caller, this.ref, query, call);
+  }
+
   /**
    * Returns the context of an agent: the SYSTEM event, the summaries, then whole turns of the active window. The spec, a
    * MemoryProvider or the fields of a ContextSpec, narrows it; by default it is that of `withMemory`, else the window within
@@ -146,6 +196,84 @@ export class SessionHandle {
     const { expect, ...rest } = options;
     const request = { ...rest, session: this.ref, events: withIds(given), expectedLogVersion: BigInt(expect.logVersion) };
     return this.caller.raw(compaction.CompactionService).replaceEvents(request, call);
+  }
+
+  /**
+   * Takes the newest events out of the window and returns them, the newest last: of concurrent calls, each event is returned to
+   * one. At most 1,000; fewer are returned if the window has fewer. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH,
+   * OPERATION_CONFLICT.
+   */
+  pop(count = 1, { branch, expect, ...rest }: PopOptions = {}, call?: CallOptions): Promise<PopEventsResponse> {
+    const request = { session: this.ref, count, branch, expectedLogVersion: versionOf(expect), ...removalOf(rest) };
+    return this.caller.raw(events.EventService).popEvents(request, call);
+  }
+
+  /**
+   * Gives the session, with all but its memories, to another user of its app: `session.ref` of the response. Requires the role admin
+   * of a credential for all users. Reasons: SESSION_NOT_FOUND, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, PERMISSION_DENIED.
+   */
+  move(newUserId: string, options: MoveOptions = {}, call?: CallOptions): Promise<MoveSessionResponse> {
+    return moveSession(this.caller, this.ref, newUserId, options, call);
+  }
+
+  /**
+   * Goes back to a point: what came after it leaves the window, what left the window since is active again unless it was erased,
+   * and the session's state has the values of then. At most 10,000 events leave or come back. `erase` erases everything that came
+   * after, archived or not. Reasons: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, HISTORY_UNKNOWN, OPERATION_CONFLICT.
+   *
+   * @example
+   * const { removed, restored } = await trip.rewind({ eventId: "m12" }, { expect: { logVersion: 9 } });
+   */
+  rewind(to: Point, { expect, always, ...rest }: RewindOptions = {}, call?: CallOptions): Promise<RewindSessionResponse> {
+    const request = { session: this.ref, point: pointOf(to), always, expectedLogVersion: versionOf(expect), ...removalOf(rest) };
+    return this.caller.raw(events.EventService).rewindSession(request, call);
+  }
+
+  /**
+   * Empties the active window. The session stays, with labels, policy and watchers; the log continues with the next seq, and a
+   * writer that expects an earlier log version is refused. `erase` erases the whole log. Reasons: SESSION_NOT_FOUND,
+   * VERSION_MISMATCH, OPERATION_CONFLICT.
+   */
+  clear({ expect, ...rest }: RemovalOptions = {}, call?: CallOptions): Promise<ClearEventsResponse> {
+    const request = { session: this.ref, expectedLogVersion: versionOf(expect), ...removalOf(rest) };
+    return this.caller.raw(events.EventService).clearEvents(request, call);
+  }
+
+  /**
+   * Erases the content of at most 1,000 events, active or archived, in all their versions; tombstones stay, and the response has
+   * a `receipt`. Of invocations or a branch, the first 1,000 are erased: while `more` is true, call again. Requires the role admin.
+   * Reasons: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT.
+   *
+   * @example
+   * while ((await trip.eraseEvents({ invocationIds: ["run-7"] })).more);
+   */
+  eraseEvents(
+    which: ErasedEvents,
+    { expect, operationId }: Omit<RemovalOptions, "erase"> = {},
+    call?: CallOptions,
+  ): Promise<EraseEventsResponse> {
+    const removal = { operationId: removalOf({ operationId }).operationId, expectedLogVersion: versionOf(expect) };
+    return this.caller.raw(events.EventService).eraseEvents({ session: this.ref, ...erasedOf(which), ...removal }, call);
+  }
+
+  /**
+   * Replaces the newest events of the window if their ids are exactly `expected`, oldest first; otherwise nothing changes.
+   * Without `expected` ids the events are appended. An event may have the id of a removed one. Reasons: SESSION_NOT_FOUND,
+   * VERSION_MISMATCH for another suffix, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
+   */
+  replaceSuffix(
+    expected: readonly string[],
+    given: EventInit | readonly EventInit[],
+    { branch, ...rest }: SuffixOptions = {},
+    call?: CallOptions,
+  ): Promise<events.ReplaceSuffixResponse> {
+    const request = { session: this.ref, expectedEventIds: [...expected], events: withIds(given), branch, ...removalOf(rest) };
+    return this.caller.raw(events.EventService).replaceSuffix(request, call);
+  }
+
+  /** Returns a handle on the state of the session. */
+  state(): StateHandle {
+    return new StateHandle(this.caller, StateScope.SESSION, this.ref);
   }
 
   /**

@@ -9,6 +9,7 @@ export * from "./gen/threadkeep/v1/context_pb.js";
 export * from "./gen/threadkeep/v1/erasure_pb.js";
 export * from "./gen/threadkeep/v1/error_reason_pb.js";
 export * from "./gen/threadkeep/v1/event_pb.js";
+export * from "./gen/threadkeep/v1/event_removal_pb.js";
 export * from "./gen/threadkeep/v1/event_service_pb.js";
 export * from "./gen/threadkeep/v1/filter_pb.js";
 export * from "./gen/threadkeep/v1/memory_pb.js";

@@ -23,7 +23,7 @@ from ..transport.asgi import ASGIApp, Receive, Scope, Send
 from ..transport.client_certificates import CLIENT_NAMES, FORWARDED, forwarded_names
 from ..transport.envoy.app import GrpcApp, is_grpc
 from ..transport.envoy.public import HealthServicer, health_service, reflection_service
-from ..transport.envoy.receiving import until_departure
+from ..transport.envoy.receiving import Looks, until_departure
 from ..transport.http.responses import respond_error
 from .failures import EXPECTED, log_failure
 from .server import Opened, connection_limits, open_services, serve_app
@@ -47,6 +47,7 @@ class _App:
         self._running: set[asyncio.Task[Any]] = set()
         self._draining = False
         self._has_client_ca = False
+        self._looks = Looks()
         self._opened: Opened
         self._grpc: GrpcApp
         self._gateway: ASGIApp
@@ -68,9 +69,16 @@ class _App:
             elif self._draining:
                 await respond_error(send, ServerDraining())
             else:
-                await self._gateway(scope, until_departure(receive), send)
+                await self._over_http(scope, receive, send)
         finally:
             self._running.discard(task)
+
+    async def _over_http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._looks.calls += 1
+        try:
+            await self._gateway(scope, until_departure(receive, self._looks), send)
+        finally:
+            self._looks.calls -= 1
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -118,6 +126,7 @@ class _App:
             max_request_bytes=settings.max_batch_bytes,
             calls=opened.calls,
             connections=connection_limits(settings),
+            looks=self._looks,
         )
 
     async def _drain_on_request(self, settings: Settings, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -35,10 +35,12 @@ from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
 from ..service.call_limit import CallLimit
 from ..service.erasure import ErasureService, Receipts
 from ..service.events import EventService
+from ..service.forks import ForkService
 from ..service.removals import RemovalService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
 from ..service.state import StateService
+from ..service.storage_quota import StorageQuota
 from ..service.sweeper import Sweeper
 from ..service.user_events import UserEventService
 from ..store.contract.maintenance import StoreInfo
@@ -60,6 +62,7 @@ from ..transport.grpc.server import serve_grpc
 from ..transport.http.memory_route import MemoryRoute
 from ..transport.http.metrics import Metrics
 from ..transport.http.server import http_app, serve_http
+from ..transport.pace import Pace, paced
 from ..transport.page_tokens import PageTokens
 from ..transport.resume_tokens import ResumeTokens
 from ..transport.rpc import Service
@@ -148,14 +151,15 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         erasures = ErasureService(store, receipts, time.time_ns)
         removals = RemovalService(store, receipts, limits, time.time_ns, quota)
         events = EventService(store, sessions, limits, time.time_ns, quota)
-        compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter))
+        compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter, limits))
         feed = await stack.enter_async_context(open_feed(settings, store))
         append_streams = AppendStreams()
         seal = Seal(info.store_id, bytes.fromhex(info.token_key))
         services = _services(
-            store, sessions, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
+            store, sessions, quota, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
         )
-        around = [each for each in (limits_of(settings), None if trail is None else trail.audited) if each is not None]
+        optional = (limits_of(settings), None if trail is None else trail.audited)
+        around = [*(each for each in optional if each is not None), paced(Pace())]
         services = [replace(service, around=tuple(around)) for service in services]
         guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
         sweeper = Sweeper(sessions, store, guard, settings.sweep_interval.total_seconds())
@@ -163,11 +167,10 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         logins = FailedLogins(settings.max_failed_logins)
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls = CallLimit(settings.max_calls)
-
         lost = None if audit is None else audit.lost
         failed = logins.total if settings.authenticated else None
-        held = lambda: sweeper.hold is not None  # noqa: E731
-        sources = replace(feed.sources(store), embedding=search.stats, audit_lost=lost, sweep_held=held, failed_logins=failed)
+        sources = replace(feed.sources(store), embedding=search.stats, compaction=compacting.stats)
+        sources = replace(sources, audit_lost=lost, failed_logins=failed, sweep_held=lambda: sweeper.hold is not None)
 
         def app(served: Sequence[Service], *, metrics: bool, memory: MemoryRoute | None) -> ASGIApp:
             return http_app(
@@ -257,6 +260,7 @@ def _grpc(settings: Settings, opened: Opened) -> AbstractAsyncContextManager[int
 def _services(
     store: Store,
     sessions: SessionService,
+    quota: StorageQuota | None,
     erasures: ErasureService,
     events: EventService,
     removals: RemovalService,
@@ -269,6 +273,7 @@ def _services(
     append_streams: AppendStreams,
 ) -> list[Service]:
     tokens = PageTokens(seal)
+    forks = ForkService(store, sessions, time.time_ns, new_event_id, quota)
     make_draft = DraftMaker(new_event_id, counter.count)
     compactions = CompactionServicer(compacting.compaction, compacting.policies, limits, tokens, make_draft)
     semantic = search.ranked.best_mode is SearchMode.HYBRID
@@ -277,13 +282,14 @@ def _services(
     server = ServerServicer(ServerService(store, search.facts), limits, about)
     user_events = UserEventService(store, limits)
     reading = EventServicer(events, removals, limits, tokens, make_draft, append_streams, user_events)
+    consumers = ConsumerServicer(feed.consumers, limits, tokens, delivery_change, compacting.requests.due)
     servicers = (
-        (session_service_pb2, "SessionService", SessionServicer(sessions, erasures, limits, tokens)),
+        (session_service_pb2, "SessionService", SessionServicer(sessions, forks, erasures, limits, tokens)),
         (event_service_pb2, "EventService", reading),
         (state_service_pb2, "StateService", StateServicer(StateService(store, time.time_ns), limits)),
         (compaction_service_pb2, "CompactionService", compactions),
         (subscription_service_pb2, "SubscriptionService", subscriptions),
-        (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),
+        (consumer_service_pb2, "ConsumerService", consumers),
         (search_service_pb2, "SearchService", SearchServicer(search.literal, search.ranked, limits, tokens)),
         (memory_service_pb2, "MemoryService", MemoryServicer(search.memory, limits, tokens, new_event_id)),
         (tool_service_pb2, "ToolService", ToolServicer(search.tools)),

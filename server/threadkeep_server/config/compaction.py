@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, field_validator
 from pydantic_settings import BaseSettings
 
+from .files import home
 from .types import Bytes, Interval, lower
 
 
@@ -26,6 +28,27 @@ class CompactionSettings(BaseSettings):
         default="",
         description="Policy of sessions without another policy, as JSON of `CompactionPolicy`: "
         '`{"trigger": {"tokens": 100000}, "strategy": {"turnWindow": {"maxTurns": 20}}}`. Empty: none.',
+    )
+    compaction_webhooks_file: Path | None = Field(
+        default=None,
+        description="TOML file with the webhooks that policies may name as their strategy: a table per webhook, `[name]` with "
+        "`url`, `secret` and, to admit only some, `tenants`. Requires the extra `webhook`.",
+    )
+    compaction_webhook_timeout: Interval = Field(default=timedelta(seconds=30), description="Timeout of one call of a webhook.")
+    compaction_webhook_deadline: Interval = Field(
+        default=timedelta(seconds=120),
+        description="Timeout of a webhook's plan, including all attempts and the delays between them.",
+    )
+    compaction_webhook_attempts: int = Field(default=3, ge=1, le=10, description="Most attempts at a webhook's plan.")
+    compaction_webhook_request_bytes: Bytes = Field(
+        default=4 << 20,
+        ge=256 << 10,
+        le=64 << 20,
+        description="Largest request to a webhook, 4 MiB. Of a larger window it contains the oldest events.",
+    )
+    compaction_answer_time: Interval = Field(
+        default=timedelta(minutes=10),
+        description="Time after which a compaction that a policy leaves to a consumer counts as unanswered and is logged.",
     )
     compaction_workers: int = Field(default=4, ge=1, le=64, description="Sessions that policies compact at the same time.")
     summarizer: Annotated[Literal["", "openai", "anthropic"], BeforeValidator(lower)] = Field(
@@ -54,3 +77,8 @@ class CompactionSettings(BaseSettings):
     summarizer_tokens_per_hour: int = Field(
         default=0, ge=0, description="Tokens that this server may spend on summaries in any 60 minutes. 0: no limit."
     )
+
+    @field_validator("compaction_webhooks_file")
+    @classmethod
+    def _webhooks_file(cls, value: Path | None) -> Path | None:
+        return value if value is None else home(value)

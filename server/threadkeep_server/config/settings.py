@@ -108,7 +108,12 @@ class Settings(
         "survives a crash of the server only.",
     )
     sqlite_readers: int = Field(default=4, ge=1, le=64, description="SQLite connections for reads, next to the one for writes.")
-    postgres_pool_size: int = Field(default=8, ge=2, le=1000, description="Most connections to PostgreSQL from this server.")
+    postgres_pool_size: int = Field(
+        default=8,
+        ge=2,
+        le=1000,
+        description="Most connections to PostgreSQL from this server, of which reads leave two to writes.",
+    )
     row_security: bool = Field(
         default=False,
         description="Have PostgreSQL itself restrict the statements of each call to the rows of its tenant (row-level "

@@ -60,7 +60,8 @@ class ContextSpec:
     include_system: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "authors", EventFilter(authors=self.authors).authors)
+        if self.authors:
+            object.__setattr__(self, "authors", EventFilter(authors=self.authors).authors)
         for name in ("last_n", "max_turns", *_MEASURES):
             if (limit := getattr(self, name)) is not None and limit < 1:
                 raise InvalidField(f"spec.{name}", "must be at least 1")
@@ -168,8 +169,10 @@ def _hidden_seq(
 
 def _leading(lead: Sequence[E], spec: ContextSpec) -> list[E]:
     """Returns the latest SYSTEM event of each visible branch, then the visible summaries."""
-    branches = visible_from(spec.branch)
-    visible = [event for event in lead if not spec.branch or event.branch in branches]
+    visible = lead
+    if spec.branch:
+        branches = visible_from(spec.branch)
+        visible = [event for event in lead if event.branch in branches]
     latest = {event.branch: event for event in visible if not event.summary}
     pinned = [event for event in visible if event is latest.get(event.branch)] if spec.include_system else []
     return pinned + [event for event in visible if event.summary]
@@ -261,8 +264,10 @@ def _by_events(events: Sequence[E], spec: ContextSpec) -> _Limit:
 
 
 def _by_turns(events: Sequence[E], spec: ContextSpec) -> _Limit:
+    if spec.max_turns is None:
+        return _Limit(0, False)
     starts = [place for place, event in enumerate(events) if event.turn_start]
-    if spec.max_turns is None or len(starts) <= spec.max_turns:
+    if len(starts) <= spec.max_turns:
         return _Limit(0, False)  # events before the first turn are cut with it
     return _Limit(starts[-spec.max_turns], True)
 

@@ -238,6 +238,14 @@ class SummarizerFailed(ThreadkeepError):
         super().__init__(f"the summarizer failed: {problem}; the session is unchanged, retry later", problem=problem)
 
 
+class WebhookFailed(ThreadkeepError):
+    reason, kind = "WEBHOOK_FAILED", Kind.UNAVAILABLE
+
+    def __init__(self, webhook: str, problem: str) -> None:
+        message = f"the webhook {webhook!r} {problem}; the session is unchanged, retry later"
+        super().__init__(message, webhook=webhook, problem=problem)
+
+
 class MemoryNotConfigured(ThreadkeepError):
     reason, kind = "MEMORY_NOT_CONFIGURED", Kind.FAILED_PRECONDITION
 

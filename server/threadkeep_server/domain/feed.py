@@ -79,6 +79,10 @@ class ChangeKind(IntEnum):
     UPDATED = 5
     STATE = 6
     REMOVED = 7
+    COPIED = 8
+    """Events that a fork began with. Only subscriptions to the fork itself receive them: nobody appended them."""
+    MOVED = 9
+    """The session came to another owner. For the former one it is DELETED, with `moved`."""
 
 
 # Not frozen, since one is created per change, and a frozen dataclass costs three times as much to create. Never changed.
@@ -90,7 +94,8 @@ class Change:
     `session` is the store's key of the session, never reused; for the state of a user or an app, it is negative, and the `ref`
     has no session_id. `state`: what a STATE changed, or an APPENDED in the session's state. `labels`: the session's labels when
     the change is read, or its last ones. `labels_before`: the labels that an update replaced, otherwise None. `after`: the
-    session after a CREATED or UPDATED; for a deleted session, its ref, uid and labels. `size`: bytes of its events as sent. The
+    session after a CREATED, UPDATED or MOVED; for a deleted session, its ref, uid and labels. `moved`: a DELETED session has
+    another owner now. `former`: the session had another owner then, who is in `ref`. `size`: bytes of its events as sent. The
     store finds the events of the change by `first` and `last`.
     """
 
@@ -113,6 +118,8 @@ class Change:
     labels: Mapping[str, str] = field(default_factory=dict)
     labels_before: Mapping[str, str] | None = None
     expired: bool = False
+    moved: bool = False
+    former: bool = False
     after: Session | None = None
     compaction: Compaction | None = None
     state: StateRecord | None = None
@@ -121,7 +128,7 @@ class Change:
     @property
     def adds_only(self) -> bool:
         """Whether there is nothing to it but its events."""
-        return self.kind is ChangeKind.APPENDED and self.state is None
+        return self.kind in (ChangeKind.APPENDED, ChangeKind.COPIED) and self.state is None
 
 
 @dataclass(slots=True)
@@ -151,13 +158,18 @@ class FeedScope:
         return None if self.session_id is None else SessionRef(self.app or "", self.user_id or "", self.session_id)
 
     def admits(self, change: Change) -> bool:
-        """Whether the scope contains the change: the executable specification for every reader of the feed."""
+        """Whether the scope contains the change: the executable specification for every reader of the feed.
+
+        No user receives what was committed while the session had another owner than now: not the former owner, who cannot read
+        it any more, and not the new one, for whom the session begins with its MOVED.
+        """
         ref = change.ref
         return (
             change.tenant == self.tenant
             and (self.app is None or ref.app == self.app)
-            and (self.user_id is None or ref.user_id == self.user_id)
+            and (self.user_id is None or (ref.user_id == self.user_id and not change.former))
             and (self.session_id is None or ref.session_id == self.session_id)
+            and (self.session_id is not None or change.kind is not ChangeKind.COPIED)
             and (not self.labels or self.matches_labels(change))
         )
 

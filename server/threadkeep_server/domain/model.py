@@ -136,7 +136,7 @@ NOWHERE = Versions()
 @dataclass(slots=True, unsafe_hash=True)
 class NewSession:
     """A session to create. The service sets `uid` and times, not the store. `began`: the creation time of an imported session;
-    None: now. `state`: its first values, as JSON text by key."""
+    None: now. `state`: its first values, as JSON text by key. `parent`: of an imported fork."""
 
     ref: SessionRef
     uid: str
@@ -147,6 +147,7 @@ class NewSession:
     context_bytes: int = 0
     began: int | None = None
     state: Mapping[str, str] = field(default_factory=dict)
+    parent: Parent | None = None
 
     @property
     def create_time(self) -> int:
@@ -158,8 +159,19 @@ class NewSession:
 
 
 @dataclass(frozen=True, slots=True)
+class Parent:
+    """The session that a fork was copied from, with the fork's app and first owner: its id and uid, the seq of the last copied
+    event, and the log version whose window and state the fork began with."""
+
+    session_id: str
+    uid: str
+    seq: int
+    log_version: int
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
-    """A session without its events."""
+    """A session without its events. `parent`: of a fork. `moved`: it has had another owner."""
 
     ref: SessionRef
     uid: str
@@ -175,6 +187,10 @@ class Session:
     usage: Usage = NO_USAGE
     context_bytes: int = 0
     """The size of contexts without a size of their own; 0 is the server's default."""
+    content_bytes: int = 0
+    """Of the active window, in the measure of context_bytes."""
+    parent: Parent | None = None
+    moved: bool = False
 
     @property
     def versions(self) -> Versions:
@@ -307,16 +323,14 @@ class WindowEvent(EventFacts):
 
 class ContextEvent(NamedTuple):
     """An active event for the selection of contexts: the fields of a WindowEvent that this needs, and of its StoredEvent. A
-    tuple, since one is created per row read. `body` is None if it is large; `tools`: see Tools; `lead`: see context.is_lead."""
+    tuple, since one is created per row read. `body` is None if it is large; `tools`: see Tools; `lead`: see context.is_lead;
+    `author` and `author_role` are empty unless the spec selects by them."""
 
     seq: int
     position: int
-    archived: bool
     size: int
     body: bytes | None
     role: int
-    author: str
-    author_role: str
     branch: str
     synthetic: bool
     turn_start: bool
@@ -324,6 +338,9 @@ class ContextEvent(NamedTuple):
     content_bytes: int
     tools: int
     lead: bool
+    author: str = ""
+    author_role: str = ""
+    archived: bool = False
     calls: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
 

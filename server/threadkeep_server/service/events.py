@@ -10,12 +10,14 @@ from ..domain.context import ContextSpec
 from ..domain.errors import EventIdConflict, InvalidField, QuotaExceeded, SessionNotFound
 from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
 from ..domain.removals import Operation
-from ..domain.state.state import StateDelta
+from ..domain.state.state import StateDelta, StateScope
 from ..domain.validation import Limits
+from ..store.contract.breakdowns import BranchPage, BreakdownStore, UsagePage, UsageQuery
 from ..store.contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery, EventStore
 from ..store.contract.history import AsOf
+from ..store.contract.loading import Loaded, LoadQuery, LoadStore
 from ..store.contract.removals import RemovalRequest, RemovalStore, Upsert, appended_of
-from .access import own_ref
+from .access import own_ref, own_shared_app
 from .batches import check_batch
 from .removals import check_erases
 from .sessions import SessionDraft, SessionService
@@ -39,7 +41,7 @@ class Append:
     state: StateDelta | None = None
 
 
-class EventServiceStore(EventStore, RemovalStore, Protocol):
+class EventServiceStore(EventStore, RemovalStore, LoadStore, BreakdownStore, Protocol):
     """The part of the store that the log uses."""
 
 
@@ -140,6 +142,9 @@ class EventService:
         return await self._store.get_event(caller.tenant, own_ref(caller, ref), event_id)
 
     async def list(self, caller: Caller, ref: SessionRef, query: EventQuery) -> EventPage:
+        return await self._store.list_events(caller.tenant, own_ref(caller, ref), self._limited(query))
+
+    def _limited(self, query: EventQuery) -> EventQuery:
         most = self._limits.max_page_size
         if query.filter.has_window and query.cursor is None:
             wanted = query.filter
@@ -149,7 +154,25 @@ class EventService:
                 query = replace(query, filter=wanted, limit=most)
         if query.limit > most or query.max_bytes > self._limits.max_response_bytes:
             query = replace(query, limit=min(query.limit, most), max_bytes=self._limits.max_response_bytes)
-        return await self._store.list_events(caller.tenant, own_ref(caller, ref), query)
+        return query
+
+    async def load(self, caller: Caller, ref: SessionRef, query: LoadQuery) -> Loaded:
+        """Returns a session with its state and its log; without scopes in the query, with the state of all that the caller has
+        access to. Raises PermissionDenied."""
+        shared = caller.user_id is None
+        scopes = query.scopes or [scope for scope in StateScope if shared or scope is not StateScope.APP]
+        if StateScope.APP in scopes:
+            own_shared_app(caller, ref.app, "state_scopes", app_field="session.app")
+        log = self._limited(query.log) if isinstance(query.log, EventQuery) else query.log
+        most, context_bytes = self._limits.max_response_bytes, self._limits.context_bytes
+        wanted = replace(query, scopes=scopes, log=log, max_bytes=most, context_bytes=context_bytes)
+        return await self._store.load_session(caller.tenant, own_ref(caller, ref), wanted)
+
+    async def branches(self, caller: Caller, ref: SessionRef, limit: int, after: str | None) -> BranchPage:
+        return await self._store.list_branches(caller.tenant, own_ref(caller, ref), limit, after)
+
+    async def usage(self, caller: Caller, ref: SessionRef, query: UsageQuery) -> UsagePage:
+        return await self._store.list_usage(caller.tenant, own_ref(caller, ref), query)
 
     async def context(self, caller: Caller, ref: SessionRef, spec: ContextSpec, as_of: AsOf | None = None) -> ContextPage:
         """Returns the context. The maximum size of a response limits it like the sizes of the spec."""

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from ..domain import roles
 from ..domain.errors import InvalidField, PermissionDenied
-from ..domain.model import Caller, EventDraft, SessionRef
+from ..domain.filters import EventFilter
+from ..domain.model import SECOND_NS, Caller, EventDraft, SessionRef
 from ..domain.removals import MOST_REMOVED, Operation
 from ..domain.validation import Limits
-from ..store.contract.removals import Chosen, Clear, Pop, RemovalRequest, RemovalStore, Removed, Suffix, What
+from ..store.contract.removals import Chosen, Clear, Pop, RemovalRequest, RemovalStore, Removed, Rewind, Suffix, What
 from .access import own_ref
 from .batches import check_batch
 from .erasure import Receipt, Receipts
+from .points import Point, PointStore, moment_of
 from .storage_quota import StorageQuota
+
+_FIND_NS = 10 * SECOND_NS
+"""Time after which events that were found are erased before others are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,8 @@ class Removing:
 
     removed: Removed
     receipt: Receipt | None = None
+    more: bool = False
+    """Events that it was to erase may be left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +42,16 @@ class RemovalOptions:
     operation: Operation | None = None
 
 
+class RemovalServiceStore(RemovalStore, PointStore, Protocol):
+    """The part of the store that removals use."""
+
+
 class RemovalService:
     """Use cases of removals. `clock` gives nanoseconds."""
 
     def __init__(
         self,
-        store: RemovalStore,
+        store: RemovalServiceStore,
         receipts: Receipts,
         limits: Limits,
         clock: Callable[[], int],
@@ -61,11 +73,40 @@ class RemovalService:
         """Empties the window. Raises PermissionDenied."""
         return await self._remove(caller, ref, Clear(), options)
 
+    async def rewind(
+        self, caller: Caller, ref: SessionRef, point: Point, options: RemovalOptions, *, always: bool = False
+    ) -> Removing:
+        """Goes back to a point. Raises InvalidField, EventNotFound, PermissionDenied."""
+        check_erases(caller, options.erase)
+        at = await moment_of(self._store, caller.tenant, own_ref(caller, ref), point)
+        if at is None:
+            raise InvalidField("at_seq", "is required, or at_event_id, at_invocation_id or at_log_version")
+        return await self._remove(caller, ref, Rewind(at, always), options)
+
     async def erase(self, caller: Caller, ref: SessionRef, event_ids: Sequence[str], options: RemovalOptions) -> Removing:
         """Erases events. Raises InvalidField, PermissionDenied."""
         if not event_ids:
             raise InvalidField("event_ids", "must not be empty")
         return await self._remove(caller, ref, Chosen(event_ids), replace(options, erase=True))
+
+    async def erase_matching(self, caller: Caller, ref: SessionRef, wanted: EventFilter, options: RemovalOptions) -> Removing:
+        """Erases the first MOST_REMOVED events that match. Raises PermissionDenied."""
+        check_erases(caller, erases=True)
+        found, more = await self._erasable(caller.tenant, own_ref(caller, ref), wanted)
+        done = await self._remove(caller, ref, Chosen(found), replace(options, erase=True))
+        return replace(done, more=bool(found) if done.removed.replayed else more)
+
+    async def _erasable(self, tenant: str, ref: SessionRef, wanted: EventFilter) -> tuple[list[str], bool]:
+        """Returns the ids, and whether there may be others. Each step reads for a limited time, and may find nothing."""
+        found: dict[str, None] = {}
+        cursor = None
+        end = self._clock() + _FIND_NS
+        while True:
+            page = await self._store.erasable(tenant, ref, wanted, MOST_REMOVED - len(found), cursor)
+            found |= dict.fromkeys(page.event_ids)
+            cursor = page.cursor
+            if cursor is None or len(found) == MOST_REMOVED or (found and self._clock() >= end):
+                return list(found), cursor is not None
 
     async def replace_suffix(
         self,

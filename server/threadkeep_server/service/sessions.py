@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from ..domain import validation
-from ..domain.errors import InvalidField
-from ..domain.model import Caller, NewSession, Session, SessionChange, SessionRef
+from ..domain.errors import InvalidField, PermissionDenied
+from ..domain.model import Caller, NewSession, Parent, Session, SessionChange, SessionRef
+from ..domain.removals import Operation
 from ..domain.state.state import StatePatch, Totals, advanced
 from ..domain.validation import Limits
+from ..store.contract.erasure import UserName, UserPage, UserStore
+from ..store.contract.moves import Moved, MoveRequest, MoveStore
 from ..store.contract.sessions import EXPIRED, Expired, SessionPage, SessionQuery, SessionStore
 from .access import own_app, own_ref, own_user
 from .storage_quota import StorageQuota
@@ -43,6 +47,16 @@ class SessionDraft:
     create_time: int | None = None
     """None: now."""
     state: Mapping[str, str] | None = None
+    origin: Origin | None = None
+    """Of an imported fork."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The session from which an imported one was forked, as the caller names it. An empty app or user is that of the fork."""
+
+    ref: SessionRef
+    parent: Parent
 
 
 # Not frozen: see EventDraft.
@@ -66,13 +80,17 @@ BeforeDelete = Callable[[str, Session], Awaitable[bool]]
 """Called with the tenant and an expired session. Returns whether it may be deleted now."""
 
 
+class SessionServiceStore(SessionStore, MoveStore, UserStore, Protocol):
+    """The part of the store that sessions use."""
+
+
 class SessionService:
     """Use cases on sessions. `clock` gives nanoseconds, `new_id` time-ordered unique ids. An expired session is deleted
     once `before_delete` allows it, unless it was changed meanwhile."""
 
     def __init__(
         self,
-        store: SessionStore,
+        store: SessionServiceStore,
         limits: Limits,
         clock: Callable[[], int],
         new_id: Callable[[], str],
@@ -101,7 +119,7 @@ class SessionService:
             raise InvalidField("session.user_id", "is required to create a session")
         now = self._clock()
         named = ref if ref.session_id else ref._replace(session_id=self._new_id())
-        expire_time = self._expire_time(draft.expiry, now, within)
+        expire_time = self.expire_time(draft.expiry, now, within)
         began = (
             draft.create_time if draft.create_time is None else validation.passed_time("create_time", draft.create_time, now)
         )
@@ -109,9 +127,11 @@ class SessionService:
         state = draft.state or {}
         if state:
             advanced(Totals(), StatePatch(state), {}, f"{within}state")
-        return NewSession(named, self._new_id(), now, expire_time, *details, began=began, state=state)
+        parent = None if draft.origin is None else _parent_of(named, draft.origin)
+        return NewSession(named, self._new_id(), now, expire_time, *details, began=began, state=state, parent=parent)
 
-    def _expire_time(self, expiry: Expiry, now: int, within: str = "") -> int | None:
+    def expire_time(self, expiry: Expiry, now: int, within: str = "") -> int | None:
+        """Returns the time; None: never. Raises InvalidField for one that has passed."""
         if expiry.never:
             return None
         if expiry.expire_time is not None:
@@ -128,11 +148,23 @@ class SessionService:
         own = replace(query, app=own_app(caller, query.app, "app"), user_id=own_user(caller, query.user_id, "user_id"))
         return await self._store.list_sessions(caller.tenant, own)
 
+    async def users(self, caller: Caller, app: str | None, limit: int, after: UserName | None) -> UserPage:
+        """Raises PermissionDenied for a caller that is bound to a user."""
+        if caller.user_id is not None:
+            raise PermissionDenied("app", "")
+        return await self._store.list_users(caller.tenant, own_app(caller, app, "app"), limit, after)
+
     async def update(
-        self, caller: Caller, ref: SessionRef, fields: frozenset[str], draft: SessionDraft, patch: SessionPatch = NO_PATCH
+        self,
+        caller: Caller,
+        ref: SessionRef,
+        fields: frozenset[str],
+        draft: SessionDraft,
+        patch: SessionPatch = NO_PATCH,
+        operation: Operation | None = None,
     ) -> Session:
         now = self._clock()
-        expire_time = self._expire_time(draft.expiry, now) if "expiry" in fields else None
+        expire_time = self.expire_time(draft.expiry, now) if "expiry" in fields else None
         details = (draft.metadata_json, draft.labels or {}, draft.context_bytes)
         change = SessionChange(
             fields,
@@ -144,7 +176,15 @@ class SessionService:
             remove_labels=patch.remove_labels,
             etag=patch.etag,
         )
-        return await self._store.update_session(caller.tenant, own_ref(caller, ref), change)
+        return await self._store.update_session(caller.tenant, own_ref(caller, ref), change, operation)
+
+    async def move(self, caller: Caller, ref: SessionRef, user_id: str, operation: Operation) -> Moved:
+        """Gives a session to another user. Raises PermissionDenied for a caller that is bound to a user."""
+        if caller.user_id is not None:
+            raise PermissionDenied("new_user_id", "")
+        return await self._store.move_session(
+            MoveRequest(caller.tenant, own_ref(caller, ref), user_id, self._clock(), operation)
+        )
 
     async def delete(self, caller: Caller, ref: SessionRef) -> int | None:
         """Deletes a session. Returns the number of its events; None if it did not exist."""
@@ -189,3 +229,12 @@ class SessionService:
             swept += deleted
             if deleted < SWEEP_AT_MOST:
                 return swept
+
+
+def _parent_of(fork: SessionRef, origin: Origin) -> Parent:
+    """Returns the parent of an imported fork, which is stored without an owner: it is that of the fork. Raises InvalidField for
+    another one."""
+    for name in ("app", "user_id"):
+        if getattr(origin.ref, name) not in ("", getattr(fork, name)):
+            raise InvalidField(f"parent.session.{name}", f"must be session.{name}, or empty")
+    return origin.parent

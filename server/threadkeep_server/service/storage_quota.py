@@ -56,10 +56,11 @@ class StorageQuota:
         stored.sessions += sessions
         stored.events += events
 
-    def give_back(self, tenant: str, *, sessions: int) -> None:
+    def give_back(self, tenant: str, *, sessions: int, events: int = 0) -> None:
         """Takes back what was admitted and not stored."""
         if (stored := self._stored.get(tenant)) is not None:
             stored.sessions -= sessions
+            stored.events -= events
 
     async def run(self) -> None:
         """Counts until canceled."""

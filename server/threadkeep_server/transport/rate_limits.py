@@ -84,9 +84,8 @@ class _Limits:
 
 def _counted(call: Handler, streams: Quota) -> Handler:
     async def counted(request: Any, caller: Caller) -> AsyncIterator[Any]:
-        with streams.one(caller):
-            async with aclosing(call(request, caller)) as responses:
-                async for response in responses:
-                    yield response
+        async with streams.soon(caller), aclosing(call(request, caller)) as responses:
+            async for response in responses:
+                yield response
 
     return counted

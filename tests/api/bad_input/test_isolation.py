@@ -63,8 +63,17 @@ def requests(name: session_pb2.SessionRef) -> list[tuple[str, dict[str, Any]]]:
         ("GetEvent", {"session": name, "event_id": "bobs"}),
         ("ListEvents", {"session": name}),
         ("GetContext", {"session": name}),
+        ("LoadSession", {"session": name, "with_newest_event": True}),
+        ("LoadSession", {"session": name, "spec": {}}),
+        ("ListBranches", {"session": name}),
+        ("ListUsage", {"session": name}),
         ("AppendEvents", {"session": name, "events": [user("mine", event_id="bobs")], "if_exists": "IF_EXISTS_REPLACE"}),
+        ("ForkSession", {"session": name, "operation_id": "o"}),
+        ("ForkSession", {"session": name, "operation_id": "o", "at_event_id": "bobs", "new_session_id": "f"}),
+        ("ForkSession", {"session": name, "operation_id": "o", "at_invocation_id": "bobs"}),
         ("PopEvents", {"session": name, "operation_id": "o"}),
+        ("RewindSession", {"session": name, "operation_id": "o", "at_log_version": 0}),
+        ("RewindSession", {"session": name, "operation_id": "o", "at_event_id": "bobs", "mode": "REMOVAL_MODE_ERASE"}),
         ("ClearEvents", {"session": name, "operation_id": "o", "mode": "REMOVAL_MODE_ERASE"}),
         ("EraseEvents", {"session": name, "event_ids": ["bobs"]}),
         ("ReplaceSuffix", {"session": name, "expected_event_ids": ["bobs"], "operation_id": "o"}),
@@ -89,13 +98,16 @@ def requests(name: session_pb2.SessionRef) -> list[tuple[str, dict[str, Any]]]:
 CALLS = [pytest.param(n, id=f"{n}-{method}") for n, (method, _) in enumerate(requests(SECRET))]
 
 
-@pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer ", "Bearer nope", "Basic dG9rZW4=", "token-of-the-alice"])
+UNKNOWN = (None, "", "Bearer", "Bearer ", "Bearer nope", "Basic dG9rZW4=", "token-of-the-alice")
+
+
 @pytest.mark.parametrize("name", UNARY)
-def test_a_call_without_a_known_credential_is_rejected(wire: Wire, name: str, credential: str | None) -> None:
-    refusal = wire.refused(name, b"", token=credential)
-    assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
-    assert refusal.metadata == {}
-    assert "token-" not in refusal.message
+def test_a_call_without_a_known_credential_is_rejected(wire: Wire, name: str) -> None:
+    for credential in UNKNOWN:
+        refusal = wire.refused(name, b"", token=credential)
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED"), credential
+        assert refusal.metadata == {}, credential
+        assert "token-" not in refusal.message, credential
 
 
 def test_a_stream_without_a_credential_is_rejected(wire: Wire) -> None:
@@ -160,6 +172,32 @@ def test_a_stream_has_the_access_of_its_credential(wire: Wire) -> None:
     _untouched(wire)
 
 
+def test_the_parent_of_an_imported_fork_reveals_and_reaches_nothing(wire: Wire) -> None:
+    uid = wire.call("GetSession", session=SECRET, token=BOB).session.uid
+    for token, owner in ((ALICE, ""), (OTHER, "bob")):
+        answers = []
+        for session_id, named in (("secret", uid), ("no-such-session", "no-such-uid")):
+            parent = {"session": {"session_id": session_id}, "uid": named, "at_seq": 1, "at_log_version": 1}
+            made = wire.call("CreateSession", session=ref(owner, "copy"), parent=parent, token=token).session
+            assert not wire.call("ListEvents", session=ref(owner, "copy"), token=token).events
+            wire.call("DeleteSession", session=ref(owner, "copy"), token=token)
+            assert (made.parent.session.session_id, made.parent.uid) == (session_id, named)
+            for name in ("parent", "uid", "create_time", "update_time", "expire_time", "etag"):
+                made.ClearField(name)
+            answers.append(made)
+        assert answers[0] == answers[1]
+    for session_id in ("secret", "no-such-session"):
+        parent = {"session": {"user_id": "bob", "session_id": session_id}, "uid": uid}
+        refusal = wire.refused("CreateSession", session=ref("", "copy"), parent=parent, token=ALICE)
+        assert (refusal.reason, refusal.metadata["field"]) == ("INVALID_FIELD", "parent.session.user_id")
+    own = {"session": {"user_id": "alice", "session_id": "secret"}, "uid": uid}
+    wire.call("CreateSession", session=ref("", "copy"), parent=own, token=ALICE)
+    assert not wire.call("ListSessions", forked_from="secret", token=BOB).sessions
+    assert not wire.call("ListSessions", forked_from="secret", user_id="bob", token=ACME).sessions
+    wire.call("DeleteSession", session=ref("", "copy"), token=ALICE)
+    _untouched(wire)
+
+
 def test_two_users_may_have_the_same_session_id(wire: Wire) -> None:
     for token, name in ((ALICE, "alice"), (BOB, "bob")):
         wire.call("CreateSession", session=ref("", "shared"), token=token)
@@ -215,6 +253,7 @@ def test_a_page_token_grants_no_access(wire: Wire) -> None:
     check_page_tokens(wire, "ListUserEvents", {"app": "paged"})
     check_page_tokens(wire, "SearchEvents", {"user": {}, "query": "many"})
     check_page_tokens(wire, "ListEvents", {"session": ref("", "paged-0", "paged")})
+    check_page_tokens(wire, "ListUsage", {"session": ref("", "paged-0", "paged")})
 
 
 def check_page_tokens(wire: Wire, method: str, fields: dict[str, Any]) -> None:
@@ -256,6 +295,24 @@ def test_a_user_deletes_only_its_own_expired_sessions(wire: Wire) -> None:
     assert wire.call("DeleteExpiredSessions", token=ACME).deleted_sessions == 1
 
 
+def test_users_are_listed_for_credentials_of_their_tenant_only(wire: Wire) -> None:
+    for fields in ({}, {"app": "app"}, {"app": "no-such-app"}):
+        denied = wire.refused("ListUsers", token=ALICE, **fields)
+        assert (denied.reason, denied.metadata) == ("PERMISSION_DENIED", {"field": "app"})
+        assert not wire.call("ListUsers", token=OTHER, **fields).users
+    users = [(user.app, user.user_id) for user in wire.call("ListUsers", app="app", token=ACME).users]
+    assert users == [("app", "alice"), ("app", "bob")]
+    assert not wire.call("ListUsers", app="no-such-app", token=ACME).users
+
+
+def test_a_token_of_users_is_of_its_credential_and_request(wire: Wire) -> None:
+    token = wire.call("ListUsers", app="app", page_size=1, token=ACME).next_page_token
+    assert [each.user_id for each in wire.call("ListUsers", app="app", page_token=token, token=ACME).users] == ["bob"]
+    others: list[tuple[str, dict[str, Any]]] = [(OTHER, {"app": "app"}), (ACME, {}), (ACME, {"app": ""})]
+    for credential, fields in others:
+        assert wire.refused("ListUsers", page_token=token, token=credential, **fields).reason == "INVALID_PAGE_TOKEN"
+
+
 def test_a_tenant_sees_its_users_and_no_other_tenant(wire: Wire) -> None:
     assert {s.ref.user_id for s in wire.call("ListSessions", token=ACME).sessions} == {"alice", "bob"}
     assert wire.call("SearchEvents", user={"user_id": "bob"}, query="swordfish", token=ACME).hits
@@ -286,9 +343,12 @@ def test_every_method_has_an_isolation_test() -> None:
     named = {method for method, _ in requests(SECRET)} | {
         "ListSessions",
         "ListUserEvents",
+        "ListUsers",
         "DeleteExpiredSessions",
         "GetServerInfo",
         "AppendStream",
+        # in test_moves.py
+        "MoveSession",
         # in test_erasures.py
         "DeleteUser",
         "DeleteApp",

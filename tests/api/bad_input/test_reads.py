@@ -245,3 +245,19 @@ def test_names_with_pattern_characters_match_only_themselves(wire: Wire) -> None
         by_author = {"author_filters": [{"include": {"ids": [user_id]}}]}
         for wanted in (by_author, {"branch": user_id, "after_seq": 0, "before_seq": 2}):
             assert [text_of(event) for event in wire.call("ListEvents", session=name, filter=wanted).events] == ["said"]
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "field"),
+    [
+        ("ListBranches", {"page_size": -1}, "page_size"),
+        ("ListUsage", {"page_size": -1}, "page_size"),
+        ("ListUsage", {"branch": "a..b"}, "branch"),
+    ],
+)
+def test_bad_requests_for_branches_and_usage_are_rejected(
+    wire: Wire, log: session_pb2.SessionRef, method: str, fields: dict[str, Any], field: str
+) -> None:
+    wire.invalid(field, method, session=log, **fields)
+    refusal = wire.refused(method, session=log, page_token="x")
+    assert (refusal.reason, refusal.violations) == ("INVALID_PAGE_TOKEN", ["page_token"])

@@ -63,6 +63,11 @@ def log(wire: Wire, session: session_pb2.SessionRef) -> list[event_pb2.SessionEv
         ("event_ids", "EraseEvents", {"event_ids": ["a", "a"]}),
         ("event_ids", "EraseEvents", {"event_ids": [f"e{i}" for i in range(1001)]}),
         ("event_ids[1]", "EraseEvents", {"event_ids": ["a", ""]}),
+        ("branch", "EraseEvents", {"event_ids": ["a"], "branch": "b"}),
+        ("branch", "EraseEvents", {"branch": "a..b"}),
+        ("invocation_ids", "EraseEvents", {"event_ids": ["a"], "invocation_ids": ["i"]}),
+        ("invocation_ids", "EraseEvents", {"invocation_ids": ["i"] * 65}),
+        ("invocation_ids[0]", "EraseEvents", {"invocation_ids": [""]}),
         ("expected_event_ids", "ReplaceSuffix", {"expected_event_ids": ["a", "a"]}),
         ("events[1].event_id", "ReplaceSuffix", {"events": [user("a", event_id="x"), user("b", event_id="x")]}),
         ("events[0].message", "ReplaceSuffix", {"events": [{}]}),
@@ -84,12 +89,14 @@ def test_a_bad_request_names_its_field_and_changes_nothing(wire: Wire, field: st
         ("PopEvents", {"mode": ERASE, "operation_id": "o"}),
         ("ClearEvents", {"mode": ERASE, "operation_id": "o"}),
         ("ReplaceSuffix", {"mode": ERASE, "operation_id": "o"}),
+        ("RewindSession", {"mode": ERASE, "operation_id": "o", "at_log_version": 0}),
         ("EraseEvents", {"event_ids": ["a"]}),
+        ("EraseEvents", {"invocation_ids": ["i"]}),
         ("AppendEvents", {"events": [user("b", event_id="a")], "if_exists": "IF_EXISTS_REPLACE", "replaced": ERASE}),
     ],
 )
 def test_a_writer_may_archive_but_not_erase(wire: Wire, method: str, fields: dict[str, Any]) -> None:
-    session = filled(wire, f"writer-{method}", "a")
+    session = filled(wire, f"writer-{method}-{len(fields)}-{min(fields)}", "a")
     refusal = wire.refused(method, token=WRITER, session=session, **fields)
     assert (refusal.reason, refusal.metadata["role"]) == ("PERMISSION_DENIED", "admin")
     assert not log(wire, session)[0].archived

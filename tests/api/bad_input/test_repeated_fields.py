@@ -38,6 +38,7 @@ VALID: dict[str, Callable[[Any], None]] = {
         message_pb2.ChatMessage(role=message_pb2.ROLE_USER, parts=[message_pb2.Part(text="t")])
     ),
     "MemoryName": lambda name: setattr(name, "id", "m"),
+    "ForkSessionRequest": lambda request: setattr(request, "operation_id", "o"),
     "ReplaceSuffixRequest": lambda request: setattr(request, "operation_id", "o"),
     "CompactionPolicy": lambda policy: setattr(policy.trigger, "tokens", 1),
     "SetCompactionPolicyRequest": lambda request: setattr(request.scope, "server", True),

@@ -186,6 +186,7 @@ def test_invalid_labels_and_metadata_are_rejected(wire: Wire, fields: dict[str, 
         ({"remove_labels": ["k"], "update_mask": {"paths": ["labels"]}}, "remove_labels"),
         ({"remove_labels": ["k"], "etag": "x" * 256}, "etag"),
         ({"etag": "x"}, "update_mask"),
+        ({"remove_labels": ["k"], "operation_id": "a\nb"}, "operation_id"),
     ],
 )
 def test_invalid_patches_are_rejected(wire: Wire, fields: dict[str, Any], field: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from threadkeep import user
+from threadkeep import text_of, user
 from threadkeep.v1.state_pb2 import STATE_SCOPE_APP, STATE_SCOPE_SESSION, STATE_SCOPE_USER
 from threadkeep.v1.subscription_pb2 import StateChange
 
@@ -19,6 +19,7 @@ SESSION, USER, APP = (
     {"scope": STATE_SCOPE_USER, "session": {}},
     {"scope": STATE_SCOPE_APP, "session": {"app": "app"}},
 )
+OWN = {"session": SESSION["session"]}
 PATCH = {"patch": {"set": {"k": "1"}}}
 
 
@@ -64,6 +65,18 @@ def state(wire: Streams, token: str, **fields: Any) -> dict[str, str]:
             "state_delta.session.set['k']",
         ),
         ("CreateSession", {"session": {"session_id": "new"}, "state": {"k": "no"}}, "state['k']"),
+        ("LoadSession", {}, "session.session_id"),
+        ("LoadSession", OWN | {"state_scopes": [9]}, "state_scopes[0]"),
+        ("LoadSession", OWN | {"state_scopes": [STATE_SCOPE_USER, STATE_SCOPE_USER]}, "state_scopes"),
+        ("LoadSession", OWN | {"state_scopes": [STATE_SCOPE_USER] * 4}, "state_scopes"),
+        ("LoadSession", OWN | {"filter": {"last_n": 0}}, "filter.last_n"),
+        ("LoadSession", OWN | {"filter": {"last_n": 1}, "page_size": 1}, "page_size"),
+        ("LoadSession", OWN | {"page_size": -1}, "page_size"),
+        ("LoadSession", OWN | {"order": 9}, "order"),
+        ("LoadSession", OWN | {"spec": {"max_turns": 0}}, "spec.max_turns"),
+        ("LoadSession", OWN | {"spec": {}, "page_size": 1}, "spec"),
+        ("LoadSession", OWN | {"exclude_events": True, "filter": {}}, "exclude_events"),
+        ("LoadSession", OWN | {"exclude_events": True, "spec": {}}, "exclude_events"),
     ],
 )
 def test_a_bad_request_is_refused_with_its_field(wire: Streams, method: str, fields: dict[str, Any], field: str) -> None:
@@ -89,6 +102,28 @@ def test_the_state_of_an_app_is_not_for_one_of_its_users(wire: Streams) -> None:
         refusal = wire.refused(method, token=ALICE, **fields)
         assert refusal.reason == "PERMISSION_DENIED"
     assert state(wire, ACME, **APP) == {}
+
+
+def test_a_session_is_loaded_with_the_state_that_its_reader_has_access_to(wire: Streams) -> None:
+    session = ref("alice", "loaded", "loads")
+    wire.call("CreateSession", session=session, state={"s": "1"}, token=ALICE)
+    delta = {"user": {"set": {"u": "1"}}, "app": {"set": {"p": "1"}}}
+    wire.call("AppendEvents", session=session, events=[user(str(n)) for n in range(3)], state_delta=delta, token=ACME)
+    own = wire.call("LoadSession", session=session, page_size=2, with_newest_event=True, token=ALICE)
+    assert (own.session.last_seq, dict(own.state.session.values), dict(own.state.user.values)) == (3, {"s": "1"}, {"u": "1"})
+    assert not own.state.HasField("app")
+    assert (text_of(own.newest_event), [text_of(event) for event in own.events.events]) == ("2", ["0", "1"])
+    rest = wire.call("ListEvents", session=session, page_token=own.events.next_page_token, token=ALICE)
+    assert [text_of(event) for event in rest.events] == ["2"]
+    whole = wire.call("LoadSession", session=session, spec={"max_turns": 1}, token=ACME)
+    assert (dict(whole.state.app.values), [text_of(event) for event in whole.context.events]) == ({"p": "1"}, ["2"])
+    assert not whole.HasField("newest_event")
+    only = wire.call("LoadSession", session=session, exclude_events=True, state_scopes=[STATE_SCOPE_USER], token=ALICE)
+    assert (only.WhichOneof("log"), only.state.HasField("session"), only.state.user.version) == (None, False, 1)
+    refusal = wire.refused("LoadSession", session=session, state_scopes=[STATE_SCOPE_APP], token=ALICE)
+    assert (refusal.reason, refusal.metadata) == ("PERMISSION_DENIED", {"field": "state_scopes"})
+    listed = wire.call("ListSessions", app="loads", with_state=True, token=ALICE)
+    assert [dict(each.values) for each in listed.states] == [{"s": "1"}]
 
 
 def test_the_state_of_a_user_is_its_own_in_its_tenant(wire: Streams) -> None:

@@ -67,4 +67,5 @@ def test_a_server_without_the_key_of_its_database_says_so(settings: dict[str, An
     with running(**settings) as server, client_of(server, "acme") as client:
         client.append("trip", user("hello"), create=True)
     with pytest.raises(Exception, match="encryption_key_file: must be set: texts of tenant 'acme' are encrypted"):
-        running(**settings | {"encryption_key": ""}).__enter__()
+        # Behind Envoy the server logs it, and fails without a reason.
+        running(**settings | {"encryption_key": "", "frontend": "grpc"}).__enter__()

@@ -60,9 +60,42 @@ def test_sessions_update_replaces_only_given_fields(cli: Cli) -> None:
     assert cli("sessions", "update", "nope", "--user", "alice", "--never-expires")[0] == 3
 
 
+def test_sessions_move_gives_a_session_to_another_user(cli: Cli, address: str) -> None:
+    made = created(cli, *TRIP)
+    code, _, err = cli("sessions", "move", "trip", "bob", *TRIP[1:])
+    assert (code, "--yes" in err) == (2, True)
+    code, out, err = cli("sessions", "move", "trip", "bob", *TRIP[1:], "--yes", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert (found["user_id"], found["uid"]) == ("bob", made["uid"])
+    assert cli("sessions", "show", *TRIP)[0] == 3
+    assert cli("sessions", "move", "trip", "carol", *TRIP[1:], "--yes")[0] == 3
+    with Client(address, user_id="bob", app="shop") as client:
+        assert client.get_session("trip").uid == made["uid"]
+
+
+def test_sessions_fork_copies_up_to_an_event_and_lists_the_fork(cli: Cli, address: str) -> None:
+    with Client(address, user_id="alice", app="shop") as client:
+        client.append("trip", threadkeep.user("a", event_id="a"), threadkeep.user("b"), create={"labels": {"team": "blue"}})
+    code, out, err = cli("sessions", "fork", "trip", "again", *TRIP[1:], "--at-event", "a", "--label", "kind=retry", "--json")
+    assert code == 0, err
+    made = json.loads(out)
+    assert (made["session_id"], made["events"], made["labels"]) == ("again", 1, {"kind": "retry", "team": "blue"})
+    assert (made["parent"]["session_id"], made["parent"]["at_seq"]) == ("trip", 1)
+    assert "forked from" in cli("sessions", "show", "again", *TRIP[1:])[1]
+    code, out, err = cli("sessions", "rewind", *TRIP, "--at-seq", "1")
+    assert (code, out) == (0, "1 event left the window, 0 came back\n"), err
+    assert json.loads(cli("sessions", "rewind", *TRIP, "--at-log-version", "1", "--json")[1])["restored"] == "1"
+    listed = cli("sessions", "list", "--user", "alice", "--forked-from", "trip", "--json")[1]
+    assert [json.loads(line)["session_id"] for line in listed.splitlines()] == ["again"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (("rewind", "trip"), "give one of --at-seq"),
+        (("rewind", "trip", "--at-seq", "1", "--erase", "--json"), "confirm with --yes"),
+        (("fork", "trip", "--at-seq", "1", "--at-event", "a"), "give one of --at-seq"),
         (("update", "trip"), "update what? give --ttl"),
         (("update", "trip", "--clear-labels", "--label", "a=b"), "either --label or --clear-labels"),
         (("create", "trip", "--user", "alice", "--ttl", "soon"), "--ttl takes a duration as in 12h, 7d or 1h30m, not 'soon'"),
@@ -123,3 +156,19 @@ def test_a_token_to_another_machine_requires_tls_or_consent(capfd: pytest.Captur
 
     assert main(["info", "--address", "192.0.2.1:1", "--token", "hush"]) == 2
     assert "can be read in transit" in capfd.readouterr().err
+
+
+def test_sessions_users_lists_who_has_data_with_their_apps(cli: Cli, address: str) -> None:
+    with Client(address, app="shop") as client:
+        for user in ("ann", "bob"):
+            client.create_session("s", user_id=user)
+        client.create_session("t", user_id="ann")
+        client.create_session("s", user_id="ann", app="desk")
+    code, out, err = cli("sessions", "users", "--json")
+    assert code == 0, err
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [(row["app"], row["user_id"]) for row in rows] == [("desk", "ann"), ("shop", "ann"), ("shop", "bob")]
+    assert "desk" not in cli("sessions", "users", "--app", "shop")[1]
+    assert "no users" in cli("sessions", "users", "--app", "none")[1]
+    code, out, err = cli("sessions", "users", "--limit", "1")
+    assert (code, "bob" in out, "--limit 0" in err) == (0, False, True)

@@ -180,6 +180,42 @@ async def test_parked_changes_are_listed_and_replayed(client: threadkeep.AsyncCl
     assert (await client.delete_parked(NAME)).deleted == 0
 
 
+async def test_removals_and_changes_of_state_are_delivered_once_parked_and_replayed(
+    client: threadkeep.AsyncClient, stub: Any
+) -> None:
+    await client.append("s1", threadkeep.user("one", event_id="e1"), create=True, state={"set": {"a": 1}})
+    await client.pop("s1")
+    await client.session("s1").state().patch({"a": 2})
+    await client.user_state().patch({"u": 1})
+    nothing_said = filter_pb2.EventFilter(keyword="no such word")
+    stream = Stream(stub, filter=nothing_said)
+    await stream.joined()
+    got = await stream.deliveries(5)
+    of_session = [each for each in got if each.change.session.session_id]
+    (of_user,) = [each for each in got if not each.change.session.session_id]
+    kinds = [each.change.WhichOneof("kind") for each in of_session]
+    assert kinds == ["session_change", "batch", "removal", "state"]
+    assert [each.change.batch.state.version or each.change.state.version for each in of_session] == [0, 1, 0, 2]
+    assert list(of_session[2].change.removal.event_ids) == ["e1"]
+    assert of_user.change.state.set == {"u": "1"}
+    await stream.acknowledge(*of_session[:2])
+    for each in (*of_session[2:], of_user):
+        await stream.say(reject=pb.Reject(delivery_id=each.delivery_id, reason="no", park=True))
+    stored = {each.parked_id: each.change for each in await parked(client, 3)}
+    assert (await client.replay_parked(NAME)).replayed == 3
+    replays = await stream.deliveries(3)
+    assert {each.parked_id: each.change for each in replays} == stored
+    wanted = [each.change.SerializeToString(deterministic=True) for each in (*of_session[2:], of_user)]
+    assert sorted(wanted) == sorted(each.SerializeToString(deterministic=True) for each in stored.values())
+    await stream.acknowledge(*replays)
+    await stream.close()
+    again = Stream(stub, filter=nothing_said)
+    await again.joined()
+    await client.app_state().patch({"later": 1})
+    [only] = await again.deliveries(1)
+    assert only.change.state.set == {"later": "1"}
+
+
 async def test_consumers_and_parked_changes_are_listed_in_pages(client: threadkeep.AsyncClient, stub: Any) -> None:
     names = ["ä" * 127, "b", "c.é", "d\u2000"]
     for name in names:

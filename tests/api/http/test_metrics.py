@@ -23,7 +23,7 @@ from threadkeep_server.store.contract.maintenance import StoreInfo
 from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.transport.auth import Authenticator
 from threadkeep_server.transport.http import metrics as page
-from threadkeep_server.transport.http.metrics import EmbeddingStats, Metrics, Sources
+from threadkeep_server.transport.http.metrics import CompactionStats, EmbeddingStats, Metrics, Sources
 from threadkeep_server.transport.http.server import http_app, serve_http
 
 OF_THE_DATABASE = {
@@ -42,9 +42,14 @@ OF_THE_SERVER = {
     "threadkeep_consumer_members",
     "threadkeep_embedding_waiting",
     "threadkeep_embedding_failures_total",
+    "threadkeep_compaction_webhook_plans_total",
+    "threadkeep_compaction_webhook_failures_total",
+    "threadkeep_compaction_requests_unanswered_total",
+    "threadkeep_compaction_requests_waiting",
 }
 FEED = FeedState(BEGINNING, Position(900, 120), 3, NOW - 90 * SECOND_NS)
 STORE = StoreInfo("store", "", "sqlite", "FULL", 3, indexed=True, index_lag=7, totals=None)
+PLANS = CompactionStats(plans=21, failures=22, waiting=23, unanswered=24)
 TAIL = TailStats(5, 2, 4, 3, 2048, Position(890, 110))
 
 
@@ -64,7 +69,9 @@ class Facts:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     def metrics(self) -> Metrics:
-        sources = Sources(self._feed, self._store, lambda: self.tail, lambda: 6, lambda: self.embedding)
+        sources = Sources(
+            self._feed, self._store, lambda: self.tail, lambda: 6, lambda: self.embedding, compaction=lambda: PLANS
+        )
         return Metrics(sources, clock=self.clock, monotonic=lambda: self.monotonic)
 
     async def samples(self) -> dict[str, float]:
@@ -129,6 +136,10 @@ async def test_every_metric_has_its_name_and_value() -> None:
         "threadkeep_consumer_members": 6,
         "threadkeep_embedding_waiting": 12,
         "threadkeep_embedding_failures_total": 3,
+        "threadkeep_compaction_webhook_plans_total": 21,
+        "threadkeep_compaction_webhook_failures_total": 22,
+        "threadkeep_compaction_requests_waiting": 23,
+        "threadkeep_compaction_requests_unanswered_total": 24,
     }
 
 

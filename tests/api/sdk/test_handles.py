@@ -49,6 +49,20 @@ async def test_a_handle_has_the_results_of_the_client(client: Any) -> None:
         await trip.append("x")
 
 
+async def test_usage_is_read_by_turn(client: Any) -> None:
+    talk = client.session("spending")
+    spent = [threadkeep.assistant(str(n), invocation_id="i1", usage=threadkeep.TokenUsage(output_tokens=n)) for n in (3, 4)]
+    await talk.append("hi", spent[0], "again", spent[1], create=True)
+    for page_size in (0, 1):
+        entries = [each async for each in talk.usage(page_size=page_size)]
+        assert [(each.turn_seq, each.invocation_id, each.usage.output_tokens) for each in entries] == [
+            (1, "i1", 3),
+            (3, "i1", 4),
+        ]
+    assert (await talk.list_usage(branch="x")).entries == []
+    assert [each.name for each in (await talk.list_branches()).branches] == [""]
+
+
 async def test_a_handle_of_another_user_creates_the_session_of_that_user(client: Any) -> None:
     bobs = client.session(threadkeep.SessionRef(app="", user_id="bob", session_id="s1"))
     assert (await bobs.create()).ref == threadkeep.SessionRef(user_id="bob", session_id="s1")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.sdk.flavors import FLAVORS, make
-from threadkeep import State, errors
+from threadkeep import MemoryProvider, State, assistant, errors
 
 
 @pytest.fixture(params=FLAVORS)
@@ -48,6 +48,25 @@ async def test_an_append_changes_state_in_three_scopes(client: Any) -> None:
     assert dict(await client.user_state().get()) == {"u": "text"}
     assert (await client.app_state().get()).texts == {"p": "[1.0]"}
     assert dict(await client.user_state("bob").get()) == {}
+
+
+async def test_a_session_is_loaded_with_its_state_and_its_log(client: Any) -> None:
+    trip = client.session("loaded")
+    await trip.append("hi", assistant("yes"), create={"state": {"a": 1}}, user_state={"set": {"loads": 2}})
+    loaded = await trip.load(order="desc", page_size=1, with_newest_event=True)
+    assert (loaded.session.last_seq, loaded.state, loaded.newest_event.text) == (2, State({"a": "1"}, 1), "yes")
+    assert (loaded.user_state["loads"], loaded.app_state.complete) == (2, True)
+    assert [event.text for event in loaded.events] == ["yes"]
+    rest = await trip.list_events(order="desc", page_token=loaded.page.next_page_token)
+    assert [event.text for event in rest.events] == ["hi"]
+    read = await client.load_session("loaded", context=MemoryProvider().max_turns(1), state_scopes=["user"])
+    assert (read.context.text(), read.state, read.newest_event) == ("user: hi\nassistant: yes", State({}), None)
+    assert [event.text for event in (await trip.load(context=True)).events] == ["hi", "yes"]
+    assert (await trip.load(exclude_events=True)).events == []
+    with pytest.raises(ValueError, match="state_scopes must be one of"):
+        await trip.load(state_scopes=["all"])
+    page = await client.list_sessions(prefix="loaded", with_state=True)
+    assert dict(page.states[0].values) == {"a": "1"}
 
 
 async def test_a_state_of_several_pages_is_read_whole(client: Any) -> None:

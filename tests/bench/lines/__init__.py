@@ -22,23 +22,28 @@ from tests.bench.lines import (
     windows,
 )
 from tests.bench.lines.base import Measurement
+from tests.bench.lines.sessions import forks
 
 MEASUREMENTS: dict[str, Measurement] = {
     "unary": Measurement("unary appends of 1 KB, 64 in flight, compared with the echo", appends.unary),
     "fronts": Measurement("unary appends through each front end, by a load generator in Go", fronts.fronts),
     "create": Measurement("new sessions, 16 in flight, compared with appends", appends.create),
+    "state": Measurement("appends that change state, compared with appends", appends.state),
     "batch": Measurement("appends of 100 events, compared with raw rows", appends.batch),
     "stream": Measurement("append streams with acks, compared with raw rows", appends.stream),
     "fsync": Measurement("unary appends when every fsync takes 1 ms longer", fsync.slow),
     "single": Measurement("latency of an append and of a read, one call in flight", reads.single),
     "last": Measurement("last 50 events, compared with an echo of the same bytes", reads.last),
     "flat": Measurement("cost of an append and of a read in short and long sessions", flat.flat),
+    "pop": Measurement("popping an event of short and long windows, compared with an append", flat.pop),
+    "list-sessions": Measurement("a page of few and of many sessions", flat.listed),
     "indexing": Measurement("unary appends while the indexer works", indexing.indexing),
     "search": Measurement("substring search of a user's events, compared with the scan", search.search),
     "ranked": Measurement("ranked search of a user's events, compared with bare FTS5 BM25", ranked.ranked),
     "vectors": Measurement("vector search, compared with the bare matrix product", vectors.vectors, ("sqlite",)),
     "context": Measurement("contexts of 50 events in short and long sessions", windows.context),
     "compaction": Measurement("compacting 1,000 events of short and long logs", windows.compaction),
+    "fork": Measurement("copying short and long sessions, compared with raw rows", forks.fork),
     "neighbors": Measurement("appends while another session is compacted, deleted or searched", neighbors.neighbors),
     "abusers": Measurement("appends while another caller sends requests that cost the server much", neighbors.abusers),
     "auth": Measurement("unary appends with credentials, compared with those without", auth.auth),

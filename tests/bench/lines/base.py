@@ -50,6 +50,22 @@ def raw_rows(bench: Bench, database: Database, batch: int, connections: int = 4)
     return bench.driver.run("raw_postgres", dsn=database.dsn, batch=batch, seconds=seconds, connections=connections)
 
 
+def raw_reads(bench: Bench, database: Database) -> Result:
+    """Reads of 50 rows a second with nothing above the database driver."""
+    seconds = bench.scale.seconds
+    if database.engine == "sqlite":
+        return bench.driver.run("raw_sqlite_reads", path=str(database.directory / "raw.db"), seconds=seconds)
+    return bench.driver.run("raw_postgres_reads", dsn=database.dsn, seconds=seconds)
+
+
+def floor(name: str, engine: str, text: str, key: str, echo: Sequence[Result], raw: Sequence[Result]) -> Line:
+    """A line about a server that does no more than the echo and then, in the same process, the raw work. `key`: p50 or rate."""
+    bare, work = medians(echo)[key], medians(raw)[key]
+    both = bare + work if key == "p50" else 1 / (1 / bare + 1 / work)
+    show = duration if key == "p50" else rate
+    return Line(name, engine, text, show(both), show(bare), both / bare)
+
+
 def raw_name(engine: str) -> str:
     """What the raw baseline is called."""
     return "raw sqlite3" if engine == "sqlite" else "raw asyncpg"

@@ -34,7 +34,7 @@ def replay(bench: Bench, engine: str) -> list[Line]:
     text = f"catching up with {count:,} changes ÷ bare stream of the same events"
     size = seen[-1]["bytes"] / count
     note = f"{rate(seen[-1]['per_message'], '')} changes a message, {size:,.0f} bytes each; {cpu_note(mine, base)}"
-    return [compared("replay", engine, text, "rate", mine, base, at_least(0.5), note)]
+    return [compared("replay", engine, text, "rate", mine, base, at_least(0.30), note)]
 
 
 def _address(database: Database) -> str:

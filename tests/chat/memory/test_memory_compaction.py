@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
 import threadkeep
-from threadkeep import CompactionTrigger, WindowCounters, compaction
+from threadkeep import CompactionTrigger, Context, WindowCounters, compaction
 from threadkeep.chat import Tool, ToolCall, ToolDefinition, assistant
 from threadkeep.chat.memory.triggers import fires
 
@@ -155,3 +157,110 @@ def test_triggers_fire_at_the_same_counts_as_on_the_server(count: int) -> None:
     assert fires(either(compaction.turns_over(3), compaction.events(2)), window) is (count >= 2)
     assert fires(both(compaction.turns_over(3), compaction.events(2)), window) is (count > 3)
     assert fires(CompactionTrigger(), window), "the server decides on an unknown trigger"
+
+
+def own(form: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function in one of two kinds."""
+    if form == "plain":
+        return function
+
+    async def coroutine(value: Any) -> Any:
+        return function(value)
+
+    return coroutine
+
+
+def kinds_of(talk: Talk) -> list[str]:
+    return ["plain", "coroutine"] if talk.kit.is_async else ["plain"]
+
+
+def keep_one_turn(context: Context) -> Any:
+    """A plan that replaces everything but the newest turn by a summary."""
+    place = max(n for n, event in enumerate(context.events) if event.role is threadkeep.Role.USER and not event.synthetic)
+    gone = [event.event_id for event in context.events[:place]]
+    return compaction.plan(gone, compaction.summarized("They talked.", before=context.events[place].event_id)) if gone else None
+
+
+async def test_functions_as_trigger_and_strategy_compact(talk: Talk) -> None:
+    for number, kind in enumerate(kinds_of(talk)):
+        session = replace(talk, session=f"{talk.session}-{number}")
+        windows: list[WindowCounters] = []
+
+        def more_than_one_turn(window: WindowCounters, seen: list[WindowCounters] = windows) -> bool:
+            seen.append(window)
+            return window.turns > 1
+
+        memory = session.memory(trigger=own(kind, more_than_one_turn), strategy=own(kind, keep_one_turn), author="chief")
+        model = talk.kit.ScriptedModel(["a0", "a1", "a2"])
+        for turn in range(3):
+            await session.ask(model, memory, f"q{turn}")
+        assert [window.turns for window in windows] == [1, 2, 2]
+        assert prompt_of(model)[1:] == ["assistant: They talked.", "user: q1", "assistant: a1", "user: q2"]
+        done = (await talk.kit.of(talk.sdk.list_compactions, session.session)).compactions
+        assert [(each.actor, each.archived_events) for each in done] == [("chief", 4), ("chief", 2)]
+
+
+@pytest.mark.parametrize("trigger", [compaction.turns_over(1), lambda window: window.turns > 1])
+async def test_a_function_and_a_built_in_go_together(talk: Talk, trigger: Any) -> None:
+    built_in = trigger if isinstance(trigger, CompactionTrigger) else compaction.turns_over(1)
+    pairs = ((trigger, compaction.turn_window(1)), (built_in, keep_one_turn))
+    for number, (when, strategy) in enumerate(pairs):
+        session = replace(talk, session=f"{talk.session}-{number}")
+        model = talk.kit.ScriptedModel(["a0", "a1"])
+        for turn in range(2):
+            await session.ask(model, session.memory(trigger=when, strategy=strategy), f"q{turn}")
+        assert len((await talk.kit.of(talk.sdk.list_compactions, session.session)).compactions) == 1
+
+
+async def test_a_summary_replaces_the_whole_context(talk: Talk) -> None:
+    memory = talk.memory(trigger=lambda window: window.turns > 1, strategy=lambda context: f"{len(context)} events")
+    model = talk.kit.ScriptedModel(["a0", "a1", "a2"])
+    for turn in range(3):
+        await talk.ask(model, memory, f"q{turn}")
+    assert prompt_of(model)[1:] == ["assistant: 4 events", "user: q2"]
+    assert len(await talk.log()) == 6 + 2, "nothing is deleted"
+
+
+@pytest.mark.parametrize("answer", [None, compaction.plan([])])
+async def test_a_strategy_without_a_plan_changes_nothing(talk: Talk, answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    await talk.ask(talk.kit.ScriptedModel(["a0"]), talk.memory(trigger=lambda _: True, strategy=lambda _: answer), "q0")
+    assert not (await talk.kit.of(talk.sdk.list_compactions, talk.session)).compactions
+    assert "compaction failed" not in caplog.text
+
+
+@pytest.mark.parametrize("answer", [["e1"], " ", compaction.plan(["nobody"])])
+async def test_a_bad_answer_of_a_strategy_is_logged_and_reply_succeeds(
+    talk: Talk, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = talk.memory(trigger=lambda window: True, strategy=lambda context: answer)
+    assert text_of(await talk.ask(talk.kit.ScriptedModel(["a0"]), memory, "q0")) == "a0"
+    assert "compaction failed; the next reply retries it" in caplog.text
+    assert not (await talk.kit.of(talk.sdk.list_compactions, talk.session)).compactions
+
+
+async def test_a_plan_for_an_older_window_changes_nothing(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
+    """Another process compacts while the function plans."""
+
+    def slow(context: Context) -> Any:
+        with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
+            assert other.compact(talk.session, compaction.turn_window(1)).compacted
+        return keep_one_turn(context)
+
+    await talk.append(*(threadkeep.user(f"q{n}") for n in range(5)))
+    await talk.ask(talk.kit.ScriptedModel(["a"]), talk.memory(trigger=lambda window: True, strategy=slow), "hi")
+    [done] = (await talk.kit.of(talk.sdk.list_compactions, talk.session)).compactions
+    assert done.strategy == "turn_window"
+    assert "compaction failed" not in caplog.text
+
+
+async def test_wrong_functions_are_rejected(talk: Talk) -> None:
+    trigger = compaction.turns_over(1)
+    with pytest.raises(ValueError, match="summarizer"):
+        talk.memory(trigger=trigger, strategy=keep_one_turn, summarizer=talk.kit.ScriptedModel([]))
+    with pytest.raises(TypeError, match=r"trigger must be a CompactionTrigger .* or a function, not str"):
+        talk.memory(trigger="turns", strategy=keep_one_turn)
+    with pytest.raises(TypeError, match="strategy must be"):
+        talk.memory(trigger=trigger, strategy=threadkeep.CompactionStrategy)
+    if not talk.kit.is_async:
+        with pytest.raises(TypeError, match="AsyncSessionMemoryAdvisor"):
+            talk.memory(trigger=trigger, strategy=own("coroutine", keep_one_turn))

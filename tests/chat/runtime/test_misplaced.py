@@ -57,7 +57,6 @@ async def test_summarizer_of_the_other_form_is_rejected(kit: Kit, clients: tuple
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        (lambda window: True, TypeError, r"must be a Compaction\w+ \(see threadkeep.compaction\), not function"),
         (compaction.policy(**POLICY), TypeError, "not CompactionPolicy"),
         (20, TypeError, "not int"),
         (None, ValueError, "trigger and strategy: pass both"),

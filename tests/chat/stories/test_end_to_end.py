@@ -25,6 +25,7 @@ from threadkeep.chat import (
 from threadkeep.v1.event_pb2 import SessionEvent
 
 from ...support.models.model_endpoint import Behaviour, hangs
+from ...support.runs.thoroughness import with_long
 from ..async_and_sync import Way, text_of
 from ..conversations import Talk
 from ..fakes.loopback import (
@@ -215,8 +216,15 @@ FAILURES: dict[str, Failure] = {
 }
 
 
-@pytest.mark.parametrize("rounds", [0, 1])
-@pytest.mark.parametrize("failure", FAILURES)
+# How a first answer fails is how a later one does; the long form has both of each.
+AT_FIRST = ("refused", "cut")
+FAILED = with_long(
+    [*((failure, 1) for failure in FAILURES), *((failure, 0) for failure in AT_FIRST)],
+    *((failure, 0) for failure in FAILURES if failure not in AT_FIRST),
+)
+
+
+@pytest.mark.parametrize(("failure", "rounds"), FAILED)
 async def test_turn_with_failed_model_keeps_whole_log_and_resumes(agent: Agent, failure: str, rounds: int) -> None:
     way = agent.talk.way
     agent.endpoint.does(*[answer_calling(way, OSLO, BERGEN)] * rounds, FAILURES[failure](way))

@@ -29,7 +29,7 @@ def think(request: dict[str, Any]) -> Thought:
 
 @pytest.fixture(scope="module")
 def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with fork_server() as servers, ServerProcess(servers, tmp_path_factory.mktemp("mortal")) as server:
+    with ServerProcess(fork_server(), tmp_path_factory.mktemp("mortal")) as server:
         yield server
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -19,6 +19,7 @@ import pytest
 import threadkeep
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import KILLS as ALL_KILLS
+from tests.support.runs.thoroughness import with_long
 from tests.support.servers.server_process import url_settings
 from threadkeep import compaction
 
@@ -97,18 +98,26 @@ async def be_compacted(ledger: IngestionLedger, client: threadkeep.AsyncClient, 
         await asyncio.sleep(0.1)
 
 
+WORK: Mapping[str, Work] = {"on_expiry": expire, "on_idle": fall_idle, "on_compaction": be_compacted}
+
+
 @pytest.mark.timeout(600 + 20 * KILLS)
 @pytest.mark.parametrize(
-    ("policy", "work"), [("on_expiry", expire), ("on_idle", fall_idle), ("on_compaction", be_compacted)], ids=lambda each: each
+    ("database_url", "policy"),
+    with_long(
+        [("sqlite", "on_expiry"), ("postgresql", "on_idle"), ("sqlite", "on_compaction")],
+        *[("postgresql", "on_expiry"), ("sqlite", "on_idle"), ("postgresql", "on_compaction")],
+    ),
+    indirect=["database_url"],
 )
 async def test_policy_ingestion_stores_each_event_once_despite_kills(
-    make_server: ServerMaker, database_url: str | None, policy: str, work: Work, say: Say
+    make_server: ServerMaker, database_url: str | None, policy: str, say: Say
 ) -> None:
     settings = {"memory_ingest": policy, "memory_idle": "1s", "sweep_interval": "500ms", **url_settings(database_url)}
     ledger, counts = IngestionLedger(), []
     server = await asyncio.to_thread(make_server(prelude=SLOWLY, **settings).start)
     async with connect(server.address) as client:
-        async with background(*(work(ledger, client, name) for name in ("a", "b"))) as working:
+        async with background(*(WORK[policy](ledger, client, name) for name in ("a", "b"))) as working:
             for _ in range(KILLS):
                 wanted = len(ledger.sure) + 5 * EVENTS
                 await working.until(lambda wanted=wanted: len(ledger.sure) >= wanted)  # type: ignore[misc]

@@ -172,6 +172,38 @@ async def test_texts_stored_before_are_encrypted_and_leave_the_files(opened: Ope
         assert await is_whole(store)
 
 
+async def test_an_old_value_that_is_replaced_before_it_is_encrypted_leaves_no_text(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = {"k1": f'"{SECRET}"', "k2": f'"{SECRET}"'}
+    async with opened() as store:
+        await create(store)
+        await append(store, draft("x"), state={StateScope.SESSION: StatePatch(old)})
+        await caught_up(store)
+    began, ready = asyncio.Event(), asyncio.Event()
+    step = Encrypter._step
+
+    async def wait(self: Encrypter, progress: Progress) -> Progress:
+        began.set()
+        await ready.wait()
+        return await step(self, progress)
+
+    monkeypatch.setattr(Encrypter, "_step", wait)
+    async with opened(FIRST) as store:
+        await asyncio.wait_for(began.wait(), 60)
+        for key in old:  # the second append is to a session that the server remembers
+            await append(store, draft("x"), state={StateScope.SESSION: StatePatch({key: "1"})})
+        ready.set()
+        await encrypted(store)
+        if store._cleaner is not None:
+            async with asyncio.timeout(60):
+                await store._cleaner.clean()
+        assert not await is_plain(store, tmp_path)
+        past = await store.get_state(ACME, OF_SESSION, StateQuery(as_of=1))
+        assert dict(past.values) == old
+        assert dict((await store.get_state(ACME, OF_SESSION, StateQuery())).values) == dict.fromkeys(old, "1")
+
+
 async def test_a_server_continues_what_a_stopped_one_left(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened() as store:
         await create(store)
@@ -304,6 +336,8 @@ async def test_a_running_server_forgets_destroyed_keys(postgres_url: str, monkey
             await asyncio.sleep(0.02)
         with pytest.raises(EncryptionKeyDestroyed):
             await read(store)
+        with pytest.raises(EncryptionKeyDestroyed):
+            await append(store, draft("x"), state={StateScope.SESSION: StatePatch({"k": "1"})})
 
 
 async def test_a_changed_text_is_refused(opened: Opened) -> None:

@@ -16,10 +16,11 @@ from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref
 from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
-from threadkeep_server.domain.model import SessionChange, Usage
+from threadkeep_server.domain.model import SessionChange, SessionRef, Usage
+from threadkeep_server.domain.state.state import StateName, StatePage, StatePatch, StateQuery, StateScope
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.engine.base import SqlOptions
-from threadkeep_server.store.sql.log.append_function import AppendFunction
+from threadkeep_server.store.sql.log.writing.append_function import AppendFunction
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres
@@ -66,6 +67,25 @@ async def test_appends_to_a_remembered_session_are_one_call_each(servers: Server
     assert (session.log_version, session.last_seq, session.window.events, session.update_time) == (4, 8, 8, NOW + 3)
     assert session.window == appended.window
     assert await seqs(store) == list(range(1, 9))
+
+
+async def test_appends_next_to_a_few_with_the_state_of_a_user_are_one_call(servers: Servers, written: list[bool]) -> None:
+    store, _ = servers
+    names = [f"s{number}" for number in range(1, 6)]
+    for name in names[1:]:
+        await create(store, name)
+    for name in names:
+        await append(store, draft("first"), to=ref(name))
+    written.clear()
+    delta = {StateScope.USER: StatePatch({"k": "1"})}
+    # The last two are of one session: the second of them must not overtake the first.
+    sent = [append(store, draft("next"), to=ref(name)) for name in names[:4]]
+    sent += [append(store, draft("with state"), to=ref("s5"), state=delta), append(store, draft("after it"), to=ref("s5"))]
+    appended = await asyncio.gather(*sent)
+    assert written == [True]
+    assert [each.last_seq for each in appended] == [2, 2, 2, 2, 2, 3]
+    users = StateName(StateScope.USER, SessionRef("shop", "alice", ""))
+    assert await store.get_state(TENANT, users, StateQuery()) == StatePage({"k": "1"}, 1)
 
 
 async def test_sessions_of_a_group_are_appended_to_in_one_call(servers: Servers, written: list[bool]) -> None:
@@ -147,14 +167,16 @@ async def test_a_session_that_another_server_replaced_is_found_again(servers: Se
 async def test_calls_among_many_sessions_look_rows_up_by_index(servers: Servers, postgres_url: str) -> None:
     store, other = servers
     await asyncio.gather(*(create(store, f"many{number}") for number in range(2000)))
-    await append(store, draft("1"))
+    states = [{StateScope.SESSION: StatePatch({"k": str(number), f"k{number}": "1"}, ("k1",))} for number in range(20)]
+    await append(store, draft("1"), state=states[0])
     database = await asyncpg.connect(postgres_url.replace("+asyncpg", ""))
     try:
         await _report(store, other)
         before = await _scans(database)
         for number in range(20):
             await append(store, draft(f"{number}", event_id=f"e{number}"))
-        await asyncio.gather(*(append(store, draft("x")) for _ in range(64)))
+            await append(store, draft("with state"), state=states[number])
+        await asyncio.gather(*(append(store, draft("x"), state=states[n % 20] if n % 2 else None) for n in range(64)))
         await _report(store, other)
         assert await _scans(database) == before
     finally:
@@ -176,5 +198,7 @@ async def _report(*stores: SqlStore) -> None:
 async def _scans(database: asyncpg.Connection) -> dict[str, int]:
     """Returns how many times each table was read from end to end."""
     await database.execute("SELECT pg_stat_clear_snapshot()")
-    rows = await database.fetch("SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname IN ('sessions', 'events')")
+    tables = ("sessions", "events", "state_totals", "state_values", "past_values")
+    rows = await database.fetch("SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname = ANY ($1)", tables)
+    assert len(rows) == len(tables)
     return {row["relname"]: row["seq_scan"] for row in rows}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from tests.store.engines.test_plans import Recorder
+from tests.store.engines.test_plans import NO_INDEX, Recorder
 from tests.support.codec import CODEC, draft
 from tests.support.feed import settled
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
@@ -93,7 +93,7 @@ _READS: dict[str, Callable[[SqlStore, Position], Awaitable[None]]] = {
 
 @pytest.fixture
 async def sqlite(tmp_path: Path) -> AsyncIterator[SqlStore]:
-    async with open_store(f"sqlite:///{tmp_path}/threadkeep.db", CODEC) as store:
+    async with open_store(f"sqlite:///{tmp_path}/threadkeep.db", CODEC, options=NO_INDEX) as store:
         await _begin(store)
         yield store
 
@@ -117,7 +117,7 @@ async def test_a_page_of_the_feed_costs_the_same_however_long_the_feed(
 
 @pytest.fixture
 async def postgres_store(postgres_url: str) -> AsyncIterator[SqlStore]:
-    async with open_store(postgres_url, CODEC) as store:
+    async with open_store(postgres_url, CODEC, options=NO_INDEX) as store:
         await _begin(store)
         await _grow(store, 2000)
         yield store

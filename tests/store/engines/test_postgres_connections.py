@@ -58,3 +58,15 @@ async def test_a_connection_within_a_transaction_is_refused_and_closed(engine: P
     async with engine._engine.connect() as connection:
         await connection.invalidate()
     assert await engine.read(lambda connection: connection.exec_driver_sql("SELECT count(*) FROM kept").scalar()) == 0
+
+
+async def test_a_write_does_not_wait_behind_reads(postgres_url: str) -> None:
+    engine = PostgresEngine(postgres_url, SqlOptions(postgres_pool_size=3))
+    reads = [asyncio.create_task(engine.read(lambda c: engine.fetch(c, "SELECT pg_sleep(5)", ()))) for _ in range(4)]
+    await asyncio.sleep(0)
+    await engine.write(backend)
+    assert not any(read.done() for read in reads)
+    for read in reads:
+        read.cancel()
+    await asyncio.gather(*reads, return_exceptions=True)
+    await engine.aclose()

@@ -23,6 +23,7 @@ from tests.support.sessions import append, compact, create, ref
 from threadkeep_server.domain.feed import FeedScope, Position
 from threadkeep_server.domain.memories import Forget, MemoryScope
 from threadkeep_server.domain.model import SessionRef
+from threadkeep_server.domain.state.state import StateName, StatePage, StatePatch, StateQuery, StateScope
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from threadkeep_server.store.contract.consumers import Consumer, ConsumerKey
 from threadkeep_server.store.contract.store import Store
@@ -118,8 +119,15 @@ async def test_a_group_of_writes_of_several_tenants_is_committed(store: SqlStore
     for _ in range(2):  # the first one remembers the sessions for the second
         answers = await asyncio.gather(*(append(store, draft(), tenant=tenant) for tenant in ("a", "b") * 3))
         assert sum(len(answer.events) for answer in answers) == 6
-    assert await store.delete_session("a", ref()) == 6
-    assert (await store.get_session("b", ref())).last_seq == 6
+    name = StateName(StateScope.SESSION, ref())
+    for number in range(3):
+        delta = {StateScope.SESSION: StatePatch({"k": str(number), f"k{number}": "1"}, (f"k{number - 1}",))}
+        await asyncio.gather(*(append(store, draft(), tenant=tenant, state=delta) for tenant in ("a", "b")))
+    for tenant in ("a", "b"):
+        assert await store.get_state(tenant, name, StateQuery()) == StatePage({"k": "2", "k2": "1"}, 3)
+        assert (await store.get_state(tenant, name, StateQuery(as_of=8))).values == {"k": "1", "k1": "1"}
+    assert await store.delete_session("a", ref()) == 9
+    assert (await store.get_session("b", ref())).last_seq == 9
 
 
 async def test_a_user_that_bypasses_row_security_is_refused(postgres_url: str) -> None:

@@ -14,10 +14,12 @@ from tests.store.properties.test_properties import EXAMPLES, PIECES
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.feed import follow, settled, trim
+from tests.support.removals import clear, pop
 from tests.support.sessions import create, new_session, ref
 from threadkeep_server.domain.errors import ThreadkeepError
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.model import EventDraft, SessionChange, SessionRef
+from threadkeep_server.domain.state.state import StateName, StatePatch, StateScope
 from threadkeep_server.store.contract.compaction import CompactionRequest
 from threadkeep_server.store.contract.events import AppendRequest
 from threadkeep_server.store.contract.sessions import SessionQuery
@@ -35,6 +37,9 @@ CALLS = st.one_of(
     st.tuples(st.just("append"), NAMES, PIECES, st.just(True)),
     st.tuples(st.just("update"), NAMES, st.none() | LABELS),
     st.tuples(st.just("compact"), NAMES, st.lists(PLACES, max_size=3), st.just([]) | PIECES, st.booleans()),
+    st.tuples(st.just("pop"), NAMES, st.integers(1, 3), st.booleans()),
+    st.tuples(st.just("clear"), NAMES),
+    st.tuples(st.just("patch"), NAMES, st.sampled_from(StateScope), st.sampled_from("ab"), st.sampled_from(["1", "2", None])),
     st.tuples(st.just("delete"), NAMES | st.just(BARE)),
     st.tuples(st.just("sweep"), st.integers(0, 20)),
 )
@@ -79,10 +84,25 @@ async def _call(store: Store, tenant: str, call: Sequence[Any], number: int) -> 
         shares = [pieces[:1], pieces[1:]]
         placed = {end: _drafts(share, synthetic=True) for end, share in zip(ends, shares, strict=False)}
         await store.compact(CompactionRequest(tenant, name, f"c{number}", now, archive, placed, None, dry_run=dry_run))
+    elif kind == "pop":
+        name, count, erase = details
+        await pop(store, count, of=name, tenant=tenant, now=now, erase=erase)
+    elif kind == "clear":
+        await clear(store, of=details[0], tenant=tenant, now=now)
+    elif kind == "patch":
+        name, scope, key, value = details
+        patch = StatePatch({key: value}) if value else StatePatch(remove=(key,))
+        await store.patch_state(tenant, _owner(scope, name), patch, now)
     elif kind == "delete":
         await store.delete_session(tenant, details[0])
     else:
         await store.delete_expired(tenant, details[0], 1000)
+
+
+def _owner(scope: StateScope, name: SessionRef) -> StateName:
+    """Whose state in the scope that of the session belongs to."""
+    refs = {StateScope.USER: SessionRef(name.app, name.user_id, ""), StateScope.APP: SessionRef(name.app, "", "")}
+    return StateName(scope, refs.get(scope, name))
 
 
 async def _answer(call: Callable[[], Any]) -> Any:

@@ -25,7 +25,7 @@ from tests.store.properties.test_windows import (
     _renamed,
 )
 from tests.support.clock import NOW
-from tests.support.runs.thoroughness import on_stores
+from tests.support.runs.thoroughness import on_each_engine, on_stores
 from tests.support.sessions import TENANT, append, new_session, read, ref
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.errors import ThreadkeepError
@@ -59,8 +59,11 @@ REMOVED, ERASED = (
 )
 
 
-@pytest.fixture(autouse=True, params=[1, 1000])
-def _few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+pytestmark = on_each_engine("few", 1, 1000)
+
+
+@pytest.fixture(autouse=True)
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third event has counters, and gaps between events are small, so that inserted ones are moved. With 1, events of
     compactions wait to be marked."""
     stop_slices(monkeypatch)

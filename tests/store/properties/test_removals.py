@@ -22,7 +22,8 @@ from threadkeep_server.domain.feed import FeedScope, Position
 from threadkeep_server.domain.model import EventDraft, NewSession, SessionRef, StoredEvent
 from threadkeep_server.domain.removals import Operation
 from threadkeep_server.store.contract.compaction import WindowRead
-from threadkeep_server.store.contract.removals import Chosen, Clear, Pop, RemovalRequest, Removed, Suffix, Upsert, What
+from threadkeep_server.store.contract.history import AsOf
+from threadkeep_server.store.contract.removals import Chosen, Clear, Pop, RemovalRequest, Removed, Rewind, Suffix, Upsert, What
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.compaction import selections
 from threadkeep_server.store.sql.event_removals import remove_queries
@@ -57,6 +58,11 @@ class Removing:
                 return Clear()
             case "erase":
                 return Chosen(list(dict.fromkeys(log[place] for place in places)))
+            case "rewind":
+                session, place = window.session, sum(self.places)
+                if self.branch is None and session.last_seq:
+                    return Rewind(AsOf(seq=1 + place % session.last_seq))
+                return Rewind(AsOf(log_version=place % (session.log_version + 1)))
             case "suffix":
                 active = [event.event_id for event in window.events if self.branch in (None, event.branch)]
                 expected = active[len(active) - min(len(active), len(self.places)) :]
@@ -75,7 +81,7 @@ def _renamed(drafts: Sequence[EventDraft], names: Sequence[str]) -> list[EventDr
 
 REMOVALS = st.builds(
     Removing,
-    st.sampled_from(["pop", "pop", "clear", "erase", "suffix", "upsert", "upsert"]),
+    st.sampled_from(["pop", "pop", "clear", "erase", "suffix", "upsert", "upsert", "rewind", "rewind"]),
     PLACES,
     st.lists(EVENTS, max_size=3),
     st.none() | BRANCHES,

@@ -16,6 +16,7 @@ from tests.store.engines.slices import stop_slices
 from tests.store.properties.test_properties import AUTHORS, BRANCHES, DRAFTS, EXAMPLES, FILTERS, QUERIES, STEPS, WORDS, indexed
 from tests.support.clock import NOW
 from tests.support.codec import draft
+from tests.support.runs.thoroughness import on_each_engine
 from tests.support.sessions import TENANT, append, new_session, read_in_pages, ref
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.context import ContextMode, ContextSpec, is_lead, select_context
@@ -101,8 +102,11 @@ def _few_rows_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context_queries, "_ROWS_BEYOND_LAST_N", 1)
 
 
-@pytest.fixture(autouse=True, params=[1, 1000])
-def _archived_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+pytestmark = on_each_engine("archived_at_once", 1, 1000)
+
+
+@pytest.fixture(autouse=True)
+def archived_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 1, compactions of two events leave theirs to be marked, which nothing does before the next compaction."""
     stop_slices(monkeypatch)
     for module in (archivings, selections):

@@ -11,10 +11,12 @@ import pytest
 
 from tests.support.clock import NOW
 from tests.support.codec import draft
+from tests.support.feed import follow, kinds
+from tests.support.removals import operation
 from tests.support.sessions import TENANT, append, create, ref
-from threadkeep_server.domain.errors import InvalidField, VersionMismatch
+from threadkeep_server.domain.errors import InvalidField, OperationConflict, VersionMismatch
 from threadkeep_server.domain.model import SessionChange
-from threadkeep_server.domain.session_updates import etag_of
+from threadkeep_server.domain.updates.session_updates import etag_of
 from threadkeep_server.domain.validation import MAX_JSON_BYTES, MAX_LABELS
 from threadkeep_server.store.contract.sessions import SessionQuery
 from threadkeep_server.store.contract.store import Store
@@ -59,6 +61,27 @@ class SessionUpdateRows:
             with pytest.raises(InvalidField, match=field):
                 await store.update_session(TENANT, ref(), SessionChange(frozenset(), NOW, **{field: value}))  # type: ignore[arg-type]
         assert await store.get_session(TENANT, ref()) == before
+
+    async def test_a_repeated_operation_changes_nothing_whatever_its_etag(self, store: Store) -> None:
+        await create(store, labels={"a": "1"})
+        first = SessionChange(
+            frozenset({"labels"}), NOW, labels={"a": "2"}, etag=etag_of(await store.get_session(TENANT, ref()))
+        )
+        changed = await store.update_session(TENANT, ref(), first, operation("one"))
+        later = await store.update_session(
+            TENANT, ref(), SessionChange(frozenset(), NOW, set_labels={"b": "3"}), operation("two")
+        )
+        assert (dict(changed.labels), dict(later.labels)) == ({"a": "2"}, {"a": "2", "b": "3"})
+        assert await store.update_session(TENANT, ref(), first, operation("one")) == later
+        assert kinds(await follow(store)) == "created updated updated"
+        with pytest.raises(OperationConflict):
+            await store.update_session(TENANT, ref(), first, operation("one", b"other"))
+        with pytest.raises(OperationConflict):
+            await append(store, draft("x"), operation=operation("one", b"append"))
+        stale = replace(first, etag="stale")
+        with pytest.raises(VersionMismatch):
+            await store.update_session(TENANT, ref(), stale, operation("three"))
+        assert (await store.update_session(TENANT, ref(), replace(stale, etag=""), operation("three"))).labels == {"a": "2"}
 
     async def test_of_64_writers_with_etags_none_is_lost(self, store: Store) -> None:
         await create(store, metadata_json='{"count": 0}')

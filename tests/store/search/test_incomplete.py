@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.candidates import ALICE, ask, said_in
+from tests.support.candidates import ALICE, ask, caught_up, said_in
 from tests.support.codec import CODEC, draft, texts
 from tests.support.feed import settled
 from tests.support.memories import candidates, memory, remember
@@ -111,6 +111,33 @@ async def test_without_an_index_everything_counts(url: str, scope: EventScope) -
         page = await store.search(TENANT, SearchQuery(scope, EventFilter(keyword="needle")))
         assert (texts(hit.event for hit in page.hits), page.incomplete) == (["needle 0"], True)
         assert len(await search(store, "needle", scope)) == 1
+
+
+class Never:
+    """A pattern that nothing matches, and how often it was tried."""
+
+    source = "never"
+
+    def __init__(self) -> None:
+        self.tried = 0
+
+    def found_in(self, text: str) -> bool:
+        self.tried += 1
+        return False
+
+
+async def test_a_pattern_decodes_candidates_within_the_budget(url: str) -> None:
+    async with open_store(url, CODEC, options=SqlOptions(search_scan_bytes=20_000)) as store:
+        await session_with(store)
+        for _ in range(4):
+            await append(store, *(draft("needle " + "x" * 1000) for _ in range(100)))
+        await caught_up(store)
+        pattern = Never()
+        found = await ask(store, "needle", wanted=EventFilter(pattern=pattern), limit=10)
+        assert (found.found, found.unsearched > 0) == ([], True)
+        assert 10 <= pattern.tried <= 20
+        every = await ask(store, "needle", limit=10)
+        assert (len(every.found), every.unsearched) == (10, 0)
 
 
 async def test_outdated_memories_beyond_the_budget_are_counted(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

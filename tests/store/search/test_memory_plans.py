@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from tests.support.clock import NOW
 from tests.support.codec import CODEC
 from tests.support.memories import ALICE, memory, remember
+from tests.support.runs.thoroughness import size
 from tests.support.sessions import TENANT
 from threadkeep_server.domain.memories import MemoryFilter
 from threadkeep_server.domain.memory.namespaces import NamespaceQuery
@@ -23,7 +24,7 @@ from threadkeep_server.store.sql.memories.memory_queries import list_page
 from threadkeep_server.store.sql.memories.namespace_queries import namespaces_page
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
-LARGE, FEW = 1000, 150
+LARGE, FEW = size(100_000, 1000), 150
 HELD = StoredCodec(CODEC)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -19,8 +20,10 @@ from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.domain.search import WordQuery, Words
 from threadkeep_server.store.contract.search import SearchQuery
-from threadkeep_server.store.sql.schema.tables import changes, event_text, feed_floor, index_progress
-from threadkeep_server.store.sql.search import indexer
+from threadkeep_server.store.sql.engine.sqlite_driver import driver
+from threadkeep_server.store.sql.engine.statements import Prepared
+from threadkeep_server.store.sql.schema.tables import ADDING, changes, event_text, feed_floor, index_progress
+from threadkeep_server.store.sql.search import rescoping
 from threadkeep_server.store.sql.search.indexer import Indexer
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.transport.wire.codec import EventCodec
@@ -138,7 +141,7 @@ async def test_a_change_with_events_already_read_adds_nothing(url: str) -> None:
 async def test_large_events_are_indexed_in_smaller_steps(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One step reads a bounded number of bytes."""
     async with filled(url) as store:
-        monkeypatch.setattr(indexer, "_BYTES_AT_ONCE", 1)
+        monkeypatch.setattr(rescoping, "_BYTES_AT_ONCE", 1)
         for expected in range(1, EVENTS * 2):
             await step(store)
             assert await indexed(store) == expected
@@ -215,3 +218,25 @@ async def test_a_new_analyzer_rebuilds_the_index_and_is_searched_at_once(url: st
 def _newest(connection: Connection) -> dict[str, int]:
     xid, change = connection.execute(sa.select(changes.c.xid, changes.c.id).order_by(changes.c.id.desc()).limit(1)).one()
     return {"xid": xid, "change": change}
+
+
+async def test_an_unindexed_append_to_a_long_session_is_found_from_its_change(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the events of the session, all of its changes would be read for each of them."""
+    plans: list[str] = []
+    stream = Prepared.stream
+
+    def explained(prepared: Prepared, connection: Connection, params: Mapping[str, Any]) -> Iterator[Any]:
+        rows = driver(connection).execute(f"EXPLAIN QUERY PLAN {prepared._sql}", prepared._values(params))
+        plans.append("\n".join(row[3] for row in rows))
+        return stream(prepared, connection, params)
+
+    async with filled(sqlite_url) as store:
+        await finish(store)
+        await append(store, draft("needle"))
+        monkeypatch.setattr(Prepared, "stream", explained)
+        assert await candidates(store) == EVENTS * 2 + 1
+    assert len(plans) >= len(ADDING)
+    for plan in plans[: len(ADDING)]:
+        assert plan.startswith("SEARCH changes USING INTEGER PRIMARY KEY"), plan

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.store.conftest import open_once
 from tests.store.rows.filters import FilterRows
 from tests.store.rows.search.app_search import AppSearchRows
 from tests.store.rows.search.literal_search import SearchPagingRows, SearchRows, TextRows
@@ -18,6 +17,7 @@ from tests.store.rows.search.ranked_search import CandidateChangeRows, Candidate
 from tests.store.rows.search.scopes import CandidateLimitRows, CandidateScopeRows
 from tests.support.codec import CODEC
 from tests.support.databases.emptied import Emptied, open_emptied
+from tests.support.databases.migrated import open_once
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.runs.thoroughness import LONG

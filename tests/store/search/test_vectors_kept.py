@@ -18,6 +18,7 @@ from tests.support.models.vectors import DIMENSION, EVENTS, embed_all, put, queu
 from tests.support.sessions import TENANT, append, create, ref, session_with
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.sql.schema.tables import events, index_progress
+from threadkeep_server.store.sql.search.deriver import EventText
 from threadkeep_server.store.sql.search.indexer import Indexer, _texts
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vectors import queue as vector_queue
@@ -171,7 +172,11 @@ async def test_events_committed_late_still_wait_for_embeddings(postgres_url: str
         made = store._indexer
         assert made is not None
         late = _texts().where(events.c.id == low)
-        await store._engine.index(lambda connection: made._derive(connection, connection.execute(late).all(), False))
+
+        def derive(connection: Connection) -> None:
+            made._derive(connection, [EventText(*row) for row in connection.execute(late)], by_process=False)
+
+        await store._engine.index(derive)
         assert [each.key for each in await store.unembedded(EVENTS, model, 10)] == [low]
         assert await store.waiting_for("small", [EVENTS]) == 1
         assert await embed_all(store, model) == ["first"]

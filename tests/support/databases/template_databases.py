@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 from threadkeep_server.store.sql.store import open_store
 
 from ..codec import CODEC
 from .postgres import PostgresCluster
 
+Prepare = Callable[[str], Coroutine[Any, Any, None]]
+
+
+async def open_once(url: str) -> None:
+    """Opens a store and closes it."""
+    async with open_store(url, CODEC):
+        pass
+
 
 class Copies:
-    """Makes databases of a cluster in the state after a store was opened and closed, without data.
+    """Makes databases of a cluster in the state after `prepare`; by default a store was opened and closed, without data.
 
     A copy is independent except for its `store_id`, which all copies share. Tests of the first start of a server use an empty
     database.
     """
 
-    def __init__(self, cluster: PostgresCluster, name: str) -> None:
+    def __init__(
+        self, cluster: PostgresCluster, name: str, prepare: Callable[[str], Coroutine[Any, Any, None]] = open_once
+    ) -> None:
         self._cluster = cluster
         self._name = name
+        self._prepare = prepare
         self._numbers = count(1)
         self._template = ""
 
@@ -40,11 +52,5 @@ class Copies:
 
     def _opened(self) -> str:
         name = f"{self._name}_template"
-        url = self._cluster.create_database(name)
-
-        async def once() -> None:
-            async with open_store(url, CODEC):
-                pass
-
-        asyncio.run(once())
+        asyncio.run(self._prepare(self._cluster.create_database(name)))
         return name

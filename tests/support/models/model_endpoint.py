@@ -20,6 +20,7 @@ class Request:
     path: str
     headers: dict[str, str]
     json: Any
+    body: bytes = b""
 
 
 class ModelEndpoint:
@@ -195,7 +196,7 @@ async def _read_request(reader: asyncio.StreamReader) -> Request:
     request_line, *lines = head.strip().split("\r\n")
     headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Request(request_line.split()[1], headers, json.loads(body))
+    return Request(request_line.split()[1], headers, json.loads(body), body)
 
 
 async def _hung_up(reader: asyncio.StreamReader) -> None:

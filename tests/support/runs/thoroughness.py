@@ -39,6 +39,19 @@ def some(of: Sequence[T], every: int) -> Sequence[T]:
     return of if LONG else [*of[:-1:every], *of[-1:]]
 
 
+def with_long(short: Sequence[T], *long: T) -> Sequence[T]:
+    """Returns the first; all of them in the long form."""
+    return [*short, *long] if LONG else short
+
+
+def on_each_engine(name: str, one: T, other: T) -> pytest.MarkDecorator:
+    """Marks tests with the fixture `url`: this fixture has one value on SQLite, the other on PostgreSQL; in the long form both
+    on each."""
+    pairs = with_long([("sqlite", one), ("postgres", other)], ("sqlite", other), ("postgres", one))
+    marked = [pytest.param(*pair, marks=pytest.mark.postgres if pair[0] == "postgres" else ()) for pair in pairs]
+    return pytest.mark.parametrize(("url", name), marked, indirect=True)
+
+
 def size(long: int, short: int) -> int:
     """Returns the small size, or the large one in the long form."""
     return long if LONG else short

@@ -11,10 +11,11 @@ import json
 import os
 import resource
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import openai.resources.chat  # noqa: F401 - what a server with a summarizer imports as it starts
+import alembic.command  # noqa: F401 - what a server imports as it makes or migrates a database
 
 from threadkeep_server.__main__ import main
 
@@ -46,6 +47,8 @@ def _run_in_envoy(prelude: str, folder: Path) -> None:
 def _answer(request: dict[str, Any]) -> int:
     if "wait" in request:
         return os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])
+    if "THREADKEEP_SUMMARIZER" in request["env"]:
+        import_module("openai.resources.chat")  # what a server with one imports as it starts, in more than a second
     pid = os.fork()
     if pid == 0:
         sys.exit(_serve(request))

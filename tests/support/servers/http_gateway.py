@@ -65,7 +65,8 @@ class FakeServicer:
     async def GetContext(self, _: Message, __: Caller) -> Message:
         return event_service_pb2.GetContextResponse()
 
-    ListUserEvents = PopEvents = ClearEvents = EraseEvents = ReplaceSuffix = GetContext
+    ListUserEvents = LoadSession = ListBranches = ListUsage = PopEvents = RewindSession = GetContext
+    ClearEvents = EraseEvents = ReplaceSuffix = GetContext
 
     async def AppendEvents(self, request: event_service_pb2.AppendEventsRequest, _: Caller) -> Message:
         self.called.set()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -11,8 +13,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -62,25 +65,26 @@ class ForkServer:
     def __init__(self) -> None:
         command = [sys.executable, str(Path(__file__).with_name("fork_server.py"))]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._one = threading.Lock()
 
     def request(self, **request: Any) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
-        return int(self._process.stdout.readline())
+        with self._one:
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+            return int(self._process.stdout.readline())
 
     def close(self) -> None:
         self._process.kill()
         self._process.communicate()
 
 
-@contextlib.contextmanager
-def fork_server() -> Iterator[ForkServer]:
+@functools.cache
+def fork_server() -> ForkServer:
+    """Returns the one of this test process: it imports for seconds."""
     opened = ForkServer()
-    try:
-        yield opened
-    finally:
-        opened.close()
+    atexit.register(opened.close)
+    return opened
 
 
 class ServerProcess:

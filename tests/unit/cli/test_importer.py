@@ -11,7 +11,8 @@ import threadkeep
 from tests.unit.sdk.fake import Fail, FakeServer
 from threadkeep import AsyncClient, Session, SessionRef
 from threadkeep.cli.formats import EventItem, Item, Origin, SessionStart
-from threadkeep.cli.importer import Importer, Tally
+from threadkeep.cli.importer import Importer
+from threadkeep.cli.session_writer import Tally
 from threadkeep.v1.event_service_pb2 import AppendedEvent, AppendEventsResponse
 
 BEGAN_NS = 1_600_000_000_123_456_789

@@ -20,6 +20,8 @@ STRATEGIES = [
         compaction.recursive_summary(10, overlap=0, max_summary_tokens=9),
         "recursive-summary=10,overlap=0,max-summary-tokens=9",
     ),
+    (["webhook=summaries"], compaction.webhook("summaries"), "webhook=summaries"),
+    (["consumer=12"], compaction.compacted_by("12"), "consumer=12"),
     (["trim-tool-results=0,min-tokens=5"], TRIM, "trim-tool-results=0,min-tokens=5"),
     (
         ["trim-tool-results=0,min-tokens=5", "turn-window=2"],
@@ -50,6 +52,12 @@ def test_triggers_are_read_and_shown_alike(given: list[str], trigger: Compaction
 def test_missing_options_give_no_strategy_or_trigger() -> None:
     assert strategy_of(None, "") is None
     assert trigger_of([]) is None
+
+
+@pytest.mark.parametrize("given", ["webhook", "webhook=", "consumer=a,name=b"])
+def test_what_plans_elsewhere_needs_its_name_alone(given: str) -> None:
+    with pytest.raises(CliError, match="needs a name"):
+        strategy_of([given], "")
 
 
 def test_a_strategy_may_be_json() -> None:

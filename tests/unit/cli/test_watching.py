@@ -16,7 +16,9 @@ from threadkeep.cli import main
 from threadkeep.cli.commands.watch import Tail
 from threadkeep.cli.render.changes import ChangeLines, change_json, in_brief
 from threadkeep.errors import InvalidResumeToken, ServerDraining, Unavailable
+from threadkeep.v1 import event_removal_pb2 as rm
 from threadkeep.v1 import subscription_pb2 as su
+from threadkeep.v1.state_pb2 import STATE_SCOPE_SESSION, STATE_SCOPE_USER
 from threadkeep.v1.subscription_pb2 import Change
 from threadkeep.values.changes import typed
 
@@ -107,6 +109,40 @@ def test_a_session_change_is_printed_on_its_own_line() -> None:
     done, summary = drawn(compacted(), app=False, user=False)
     assert "compacted  12 → 3 turns, ~9,000 → 1,200 tokens, 9 events archived  recursive_summary, worker" in done
     assert summary.endswith("#10  assistant  They met.")
+
+
+def test_state_and_removals_are_printed_on_their_own_lines() -> None:
+    state = su.StateChange(scope=STATE_SCOPE_SESSION, version=3, set={"seat": '"a\x1b"'}, removed=["cart"])
+    with_state = batch(threadkeep.user("hi"))
+    with_state.batch.state.CopyFrom(state)
+    of_user = su.StateChange(scope=STATE_SCOPE_USER, version=2, omitted=True)
+    popped = rm.RemovalNotice(kind=rm.REMOVAL_KIND_POPPED, erased=True, removed=12, seqs=range(1, 13))
+    cleared = rm.RemovalNotice(kind=rm.REMOVAL_KIND_CLEARED, removed=1234, through_seq=5000)
+    replaced = rm.RemovalNotice(
+        kind=rm.REMOVAL_KIND_REPLACED, removed=1, seqs=[4], inserted=[stored(5, threadkeep.user("new"))]
+    )
+    changes = [with_state, Change(session=ALICE, state=of_user)]
+    changes += [Change(session=ALICE, removal=each) for each in (popped, cleared, replaced)]
+    lines = drawn(*changes, app=False, user=False, session=False)
+    assert [line.strip() for line in lines[1:6]] == [
+        'state  version 3  seat="a\ufffd"  removed cart',
+        "state of the user  version 2  values of more than 16 KiB",
+        "popped  12 events, erased  #1, #2, #3, #4, #5, #6, #7, #8, #9, #10, …",
+        "cleared  1,234 events  up to #5000",
+        "replaced  1 event  #4",
+    ]
+    assert lines[6].endswith("#5  user       new")
+    assert [in_brief(each) for each in changes[1:]] == ["state", "popped", "cleared", "replaced"]
+    found = change_json(with_state)["batch"]["state"]
+    assert found == {"scope": "session", "version": 3, "set": {"seat": '"a\x1b"'}, "removed": ["cart"]}
+    assert change_json(changes[1])["state"] == {"scope": "user", "version": 2, "omitted": True}
+    assert [change_json(each)["removal"]["kind"] for each in changes[2:]] == ["popped", "cleared", "replaced"]
+    assert change_json(changes[4])["removal"]["inserted"][0]["text"] == "new"
+
+
+def test_an_append_without_a_matching_event_is_printed_by_its_state() -> None:
+    only_state = Change(session=ALICE, batch=EventBatch(state=su.StateChange(version=1, deleted=True)), versions=VERSIONS)
+    assert [line.strip() for line in drawn(only_state, app=False, user=False, session=False)] == ["state  version 1  deleted"]
 
 
 def test_changes_for_programs() -> None:

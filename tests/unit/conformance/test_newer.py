@@ -7,8 +7,8 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from tests.conformance import newer
 from tests.conformance.messages import BY_PATH, RPCS, plain
+from tests.conformance.proxy import newer
 from threadkeep.v1.compaction_pb2 import Compaction
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import GetContextResponse

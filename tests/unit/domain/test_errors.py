@@ -37,6 +37,7 @@ EXAMPLES = [
     errors.BrokenToolPair(REF, "e7", "e6"),
     errors.SummarizerNotConfigured(),
     errors.SummarizerFailed("timed out"),
+    errors.WebhookFailed("summaries", "timed out"),
     errors.MemoryNotConfigured(),
     errors.MemoryIdConflict("m1", "memories[0].id"),
     errors.EmbedderNotConfigured(),

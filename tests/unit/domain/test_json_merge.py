@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep_server.domain.json_merge import MOST_LEVELS, TooDeep, members, merged
+from threadkeep_server.domain.updates.json_merge import MOST_LEVELS, TooDeep, members, merged
 
 # The cases of RFC 7396, appendix A, whose target and patch are objects.
 RFC = [

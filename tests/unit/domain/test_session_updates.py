@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from threadkeep_server.domain.errors import InvalidField, VersionMismatch
-from threadkeep_server.domain.json_merge import MOST_LEVELS
 from threadkeep_server.domain.model import Session, SessionChange, SessionRef
-from threadkeep_server.domain.session_updates import etag_of, updated
+from threadkeep_server.domain.updates.json_merge import MOST_LEVELS
+from threadkeep_server.domain.updates.session_updates import etag_of, updated
 
 SESSION = Session(SessionRef("app", "alice", "s1"), "uid", 1, 1, None, '{"a": 1}', {"k": "v"})
 

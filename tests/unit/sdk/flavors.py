@@ -8,12 +8,24 @@ from typing import Any, Self
 
 import threadkeep
 
-ITERATORS = ("sessions", "events", "search", "append_stream", "compactions", "watch", "consumers", "parked")
+ITERATORS = (
+    "sessions",
+    "users",
+    "events",
+    "search",
+    "append_stream",
+    "compactions",
+    "watch",
+    "consumers",
+    "parked",
+    "branches",
+    "usage",
+)
 OF_MEMORY = (
     "list",
     "namespaces",
 )
-HANDLES = ("session", "state", "user_state", "app_state")
+HANDLES = ("session", "with_memory", "state", "user_state", "app_state")
 FLAVORS = ("async", "sync")
 _END = object()
 

@@ -86,6 +86,16 @@ def test_strategies() -> None:
     assert compaction.sliding_window(20).sliding_window.max_events == 20
     assert compaction.turn_window(5).turn_window.max_turns == 5
     assert compaction.token_budget(7).token_budget.max_tokens == 7
+    assert compaction.webhook("summaries") == CompactionStrategy(webhook=c.WebhookStrategy(name="summaries"))
+    assert compaction.compacted_by("me") == CompactionStrategy(consumer=c.ConsumerStrategy(name="me"))
+
+
+def test_a_plan_has_what_leaves_and_what_comes() -> None:
+    plan = compaction.plan(["a", "b"], compaction.summarized("They met.", before="c"))
+    assert list(plan.archive_event_ids) == ["a", "b"]
+    [insert] = plan.inserts
+    assert (insert.before_event_id, [event.synthetic for event in insert.events]) == ("c", [True, True])
+    assert insert.events[1].message.parts[0].text == "They met."
 
 
 @pytest.mark.parametrize(

@@ -28,3 +28,18 @@ async def test_an_erasure_is_repeated_until_nothing_is_left(
     )
     assert (receipt.deleted_sessions, tuple(seen)) == (45, counts)
     assert [request.request_id for request in fake.requests(rpc)] == ["r1"] * 3
+
+
+async def test_users_are_listed_page_by_page_in_the_clients_app(client: Any, fake: FakeServer) -> None:
+    fake.answers["ListUsers"] = [
+        ss.ListUsersResponse(users=[ss.UserRef(user_id="a"), ss.UserRef(user_id="b")], next_page_token="more"),
+        ss.ListUsersResponse(users=[ss.UserRef(user_id="c")]),
+        ss.ListUsersResponse(),
+        ss.ListUsersResponse(),
+    ]
+    assert [user.user_id async for user in client.users(page_size=2)] == ["a", "b", "c"]
+    await client.list_users(app="")
+    await client.list_users(all_apps=True)
+    first, second, without, anywhere = fake.requests("ListUsers")
+    assert [(each.page_size, each.page_token) for each in (first, second)] == [(2, ""), (2, "more")]
+    assert (first.app, without.HasField("app"), without.app, anywhere.HasField("app")) == ("shop", True, "", False)

@@ -75,3 +75,26 @@ def test_unknown_names_are_refused() -> None:
 def test_a_number_of_another_type_is_named(name: str) -> None:
     with pytest.raises(TypeError, match=f"^{name} must be int, not tuple$"):
         threadkeep.event_filter(**{name: (0, 2)})  # type: ignore[arg-type]
+
+
+def test_a_merged_filter_has_what_the_later_one_sets_and_the_rest_of_the_first() -> None:
+    first = threadkeep.event_filter(
+        roles=["user"], keywords=["a", "b"], match="all", branch="a.b", branch_match="exact", after_seq=3, last_n=5, keyword="k"
+    )
+    other = threadkeep.event_filter(roles=["tool"], keywords=["c"], branch="c", page=0, page_size=2, exclude_synthetic=True)
+    wanted = threadkeep.event_filter(
+        roles=["tool"], keywords=["c"], branch="c", page=0, page_size=2, exclude_synthetic=True, after_seq=3, keyword="k"
+    )
+    before = threadkeep.event_filter()
+    before.CopyFrom(first)
+    assert threadkeep.merge_filters(first, other) == wanted
+    assert first == before, "a filter is not changed"
+    assert threadkeep.merge_filters(first, EventFilter()) == first
+    assert threadkeep.merge_filters(EventFilter(), first, other) == wanted
+    root = threadkeep.merge_filters(first, threadkeep.event_filter(branch_match="exact", after_seq=0))
+    assert (root.branch, root.branch_match, root.after_seq, root.HasField("after_seq")) == (
+        "",
+        BranchMatch.BRANCH_MATCH_EXACT,
+        0,
+        True,
+    )

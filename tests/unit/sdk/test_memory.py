@@ -101,3 +101,20 @@ async def test_a_participant_that_may_not_write_appends_nothing(client: Any, fak
     for provider in (WINDOW, WINDOW.write_only()):
         await client.append("s1", threadkeep.user("hi"), memory=provider)
     assert len(fake.requests("AppendEvents")) == 2
+
+
+async def test_a_session_with_a_provider_reads_and_drops_as_it_says(client: Any, fake: FakeServer) -> None:
+    session = client.session("trip")
+    provider = WINDOW.read_only().max_turns(3)
+    critic = session.with_memory(provider)
+    await critic.append(threadkeep.user("dropped"))
+    assert fake.requests("AppendEvents") == []
+    await critic.get_context()
+    await critic.get_context(as_of_seq=4)
+    await critic.get_context(max_turns=1)
+    own, then, other = fake.requests("GetContext")
+    assert (own.spec, then.spec, then.as_of_seq) == (provider.spec, provider.spec, 4)
+    assert (other.spec.max_turns, other.spec.mode) == (1, 0), "arguments say what is read"
+    await critic.append(threadkeep.user("kept"), memory=WINDOW)
+    await session.append(threadkeep.user("kept"))
+    assert len(fake.requests("AppendEvents")) == 2, "the handle that it was made of is not changed"

@@ -49,6 +49,7 @@ class Background:
             bench.compactor,
             owner,
             bench.clock,
+            bench.requests,
             workers=4,
             longest_s=longest_s,
             later=self.timers.later,

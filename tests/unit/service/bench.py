@@ -16,6 +16,7 @@ from threadkeep_server.domain.model import Caller, EventDraft, Role, Session, Se
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.providers.summarizers.base import SummarizerFailed, Summary
 from threadkeep_server.service.compaction.compaction_runner import CompactionRunner, Outcome
+from threadkeep_server.service.compaction.consumer_requests import ConsumerRequests, RequestStats
 from threadkeep_server.service.compaction.policies import PolicyBook, PolicyService
 from threadkeep_server.service.compaction.requests import Application, Applied, CompactionService, Replacement
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope
@@ -27,6 +28,7 @@ from threadkeep_server.transport.convert.summary_events import SummaryEncoder
 
 CALLER = Caller(TENANT)
 ALICE = Caller(TENANT, "alice")
+ANSWER_S = 600.0
 SPENT = Usage(input=50, output=12, total=62)
 ROLES = {"U": Role.USER, "A": Role.ASSISTANT, "S": Role.SYSTEM, "T": Role.TOOL}
 SLIDING_2 = policy_from_json('{"trigger": {"events": 5}, "strategy": {"slidingWindow": {"maxEvents": 2}}}')
@@ -136,6 +138,8 @@ class Bench:
             self.store, self.composer, self.count, self.model if summarizer else None, self.clock, self.new_id
         )
         self.book = PolicyBook(self.store, stored_policy, default)
+        self.requested = RequestStats()
+        self.requests = ConsumerRequests(self.store, self.book, self.clock, ANSWER_S, self.requested)
         self.service = CompactionService(self.store, self.compactor, self.book, CODEC, self.clock, self.new_id)
         self.policies = PolicyService(self.store, self.book, self.clock)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from threadkeep.v1 import compaction_pb2 as pb
-from threadkeep_server.compaction.plan import Strategy
+from threadkeep_server.compaction.strategies.outside import AnyStrategy, Consumer, Webhook
 from threadkeep_server.compaction.strategies.pipeline import Pipeline
 from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
 from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
@@ -17,7 +17,14 @@ from threadkeep_server.compaction.strategies.turn_window import TurnWindow
 from threadkeep_server.compaction.triggers import AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.model import Counters
-from threadkeep_server.transport.convert.strategies import policy_from_json, policy_of, stored_policy, strategy_of, trigger_of
+from threadkeep_server.transport.convert.strategies import (
+    policy_from_json,
+    policy_of,
+    stored_policy,
+    strategy_of,
+    trigger_of,
+    trigger_to,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +47,11 @@ from threadkeep_server.transport.convert.strategies import policy_from_json, pol
             {"pipeline": {"steps": [{"turn_window": {}}, {"recursive_summary": {}}]}},
             Pipeline((TurnWindow(), RecursiveSummary())),
         ),
+        ({"webhook": {"name": "summaries"}}, Webhook("summaries")),
+        ({"consumer": {"name": "compactor"}}, Consumer("compactor")),
     ],
 )
-def test_strategies_are_converted_with_defaults(message: dict[str, Any], strategy: Strategy) -> None:
+def test_strategies_are_converted_with_defaults(message: dict[str, Any], strategy: AnyStrategy) -> None:
     read = strategy_of(pb.CompactionStrategy(**message))
     assert read == strategy
     assert read.name == next(iter(message))
@@ -69,7 +78,8 @@ def test_triggers_are_converted(message: dict[str, Any], trigger: Trigger) -> No
 
 def test_every_strategy_and_trigger_of_the_proto_is_converted() -> None:
     """Fails if the API has a strategy or trigger that is not converted."""
-    strategies = {"sliding_window", "turn_window", "token_budget", "recursive_summary", "trim_tool_results", "pipeline"}
+    here = {"sliding_window", "turn_window", "token_budget", "recursive_summary", "trim_tool_results", "pipeline"}
+    strategies = here | {"webhook", "consumer"}
     triggers = {"turns_over", "tokens", "bytes", "events", "any_of", "all_of"}
     for message, known in ((pb.CompactionStrategy, strategies), (pb.CompactionTrigger, triggers)):
         assert {field.name for field in message.DESCRIPTOR.oneofs_by_name["kind"].fields} == known
@@ -104,3 +114,29 @@ def test_an_invalid_policy_in_json_is_rejected(text: str, field: str) -> None:
     with pytest.raises(InvalidField) as caught:
         policy_from_json(text)
     assert caught.value.metadata["field"] == field
+
+
+@pytest.mark.parametrize("kind", ["webhook", "consumer"])
+@pytest.mark.parametrize(
+    ("name", "problem"), [("", "is required"), (" ", "blank"), ("x" * 256, "at most 255 bytes"), ("a\n", "control")]
+)
+def test_what_plans_elsewhere_needs_a_name(kind: str, name: str, problem: str) -> None:
+    message: dict[str, Any] = {kind: {"name": name}}
+    with pytest.raises(InvalidField, match=problem) as caught:
+        strategy_of(pb.CompactionStrategy(**message))
+    assert caught.value.metadata["field"] == f"strategy.{kind}.name"
+
+
+@pytest.mark.parametrize("kind", ["webhook", "consumer"])
+def test_what_plans_elsewhere_is_no_step_of_a_pipeline(kind: str) -> None:
+    message: dict[str, Any] = {"pipeline": {"steps": [{"turn_window": {}}, {kind: {"name": "a"}}]}}
+    with pytest.raises(InvalidField, match="whole strategy") as caught:
+        strategy_of(pb.CompactionStrategy(**message))
+    assert caught.value.metadata["field"] == f"strategy.pipeline.steps[1].{kind}"
+
+
+def test_a_trigger_is_converted_back_unchanged() -> None:
+    flat: list[dict[str, Any]] = [{"turns_over": 3}, {"tokens": 4}, {"bytes": 5}, {"events": 6}]
+    wanted: dict[str, Any] = {"any_of": {"triggers": [*flat, {"all_of": {"triggers": flat}}]}}
+    message = pb.CompactionTrigger(**wanted)
+    assert trigger_to(trigger_of(message)) == message

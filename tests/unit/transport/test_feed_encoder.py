@@ -81,7 +81,8 @@ REMOVALS = st.builds(
     seqs=st.lists(COUNTS, max_size=3).map(tuple),
     through_seq=COUNTS,
 )
-WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED, ChangeKind.REMOVED)
+WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED, ChangeKind.REMOVED, ChangeKind.COPIED)
+OF_SESSIONS = (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.MOVED, ChangeKind.DELETED)
 STATES = st.builds(
     StateRecord,
     scope=st.sampled_from(StateScope),
@@ -108,6 +109,7 @@ def _published(stored: FeedEvent) -> event_pb2.SessionEvent:
 def _changes(draw: st.DrawFn) -> Change:
     kind = draw(st.sampled_from(ChangeKind))
     numbers = draw(st.lists(COUNTS, min_size=8, max_size=8))
+    gone = draw(st.sampled_from(["DELETED", "EXPIRED", "MOVED_OUT"])) if kind is ChangeKind.DELETED else ""
     return Change(
         AT,
         kind,
@@ -123,8 +125,9 @@ def _changes(draw: st.DrawFn) -> Change:
         window_bytes=numbers[6],
         window_tokens=numbers[7],
         labels=draw(LABELS),
-        expired=kind is ChangeKind.DELETED and draw(st.booleans()),
-        after=draw(SESSIONS) if kind in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED) else None,
+        expired=gone == "EXPIRED",
+        moved=gone == "MOVED_OUT",
+        after=draw(SESSIONS) if kind in OF_SESSIONS else None,
         compaction=draw(COMPACTIONS) if kind is ChangeKind.COMPACTED else None,
         removal=draw(REMOVALS) if kind is ChangeKind.REMOVED else None,
         state=draw(STATES) if kind is ChangeKind.STATE or (kind is ChangeKind.APPENDED and draw(st.booleans())) else None,
@@ -136,7 +139,7 @@ def _expected(change: Change, events: Sequence[FeedEvent]) -> pb.Change:
     result = pb.Change(session=ref_to(change.ref))
     set_time(result.change_time, change.time)
     shown = [_published(each) for each in events]
-    if change.kind is ChangeKind.APPENDED:
+    if change.kind in (ChangeKind.APPENDED, ChangeKind.COPIED):
         result.batch.SetInParent()
         result.batch.events.extend(shown)
         if change.state is not None:
@@ -154,7 +157,7 @@ def _expected(change: Change, events: Sequence[FeedEvent]) -> pb.Change:
         result.state.CopyFrom(state_change_to(change.state))
     else:
         assert change.after
-        kind = "EXPIRED" if change.expired else change.kind.name
+        kind = "EXPIRED" if change.expired else "MOVED_OUT" if change.moved else change.kind.name.replace("MOVED", "MOVED_IN")
         result.session_change.kind = pb.SessionChangeKind.Value(f"SESSION_CHANGE_KIND_{kind}")
         if change.kind is ChangeKind.DELETED:
             gone = result.session_change.session

@@ -56,14 +56,18 @@ func serve(ctx context.Context, client *threadkeep.Client, target context.Cancel
 		write(object{"id": p["id"], "ok": answer})
 		return
 	}
+	write(object{"id": p["id"], "error": failure(err)})
+}
+
+func failure(err error) object {
 	e, fields := &threadkeep.Error{Message: err.Error()}, []string{}
 	typed := errors.As(err, &e)
 	for _, violation := range e.Violations {
 		fields = append(fields, violation.Field)
 	}
-	write(object{"id": p["id"], "error": object{"reason": e.Reason, "message": e.Message, "fields": fields,
+	return object{"reason": e.Reason, "message": e.Message, "fields": fields,
 		"code": pick(typed, code.Code(e.Code).String(), "USAGE"), "metadata": maps.Collect(maps.All(e.Metadata)),
-		"retry_after_ms": pick[any](e.RetryAfter > 0, e.RetryAfter.Milliseconds(), nil)}})
+		"retry_after_ms": pick[any](e.RetryAfter > 0, e.RetryAfter.Milliseconds(), nil)}
 }
 
 func perform(ctx context.Context, client *threadkeep.Client, target context.CancelFunc, p object, failed error) (object, error) {
@@ -82,8 +86,10 @@ func perform(ctx context.Context, client *threadkeep.Client, target context.Canc
 	}
 	version, _ := json.Number(text(p, "expected_log_version")).Int64()
 	options := given(p, map[string]threadkeep.AppendOption{"create": threadkeep.WithCreateIfMissing(),
-		"ignore_existing": threadkeep.IgnoreExisting(), "expected_log_version": threadkeep.Expect(threadkeep.LogVersion(version)),
+		"ignore_existing": threadkeep.IgnoreExisting(), "replace_existing": threadkeep.ReplaceExisting(),
+		"operation_id": threadkeep.WithOperationID(text(p, "operation_id")), "expected_log_version": threadkeep.Expect(threadkeep.LogVersion(version)),
 		"expected_last_event_id": threadkeep.Expect(threadkeep.LastEventID(text(p, "expected_last_event_id")))})
+	options = append(options, changes(decode(&pb.StateDelta{}, p["state_delta"]))...)
 	seen := decode(&pb.GetContextResponse{}, p["context"])
 	summarize := func(context.Context, *pb.SummaryPrompt) (string, error) { return text(p, "summary"), nil }
 	return map[string]func() (object, error){ // lists and feeds are selected by their RPC, everything else by its op
@@ -99,14 +105,25 @@ func perform(ctx context.Context, client *threadkeep.Client, target context.Canc
 			return reply(session.CompactWith(ctx, summarize, threadkeep.WithStrategy(strategy)))
 		},
 		"compact_context": func() (object, error) { return reply(session.CompactContext(ctx, seen, text(p, "summary"))) },
+		"method":          func() (object, error) { return reply(method(ctx, client, in)) },
 		"call":            func() (object, error) { return reply(out, client.Conn().Invoke(ctx, rpc, in, out)) },
 		"ListSessions":    func() (object, error) { return list(p, client.Sessions(ctx, sessionsOptions(in, p)...)) },
 		"SearchEvents":    func() (object, error) { return list(p, search(ctx, client, in, p)) },
 		"ListEvents":      func() (object, error) { return list(p, session.Events(ctx, eventsOptions(in)...)) },
 		"ListCompactions": func() (object, error) { return list(p, session.Compactions(ctx, pageOf(in))) },
 		"ListMemories":    func() (object, error) { return list(p, client.Memory().List(ctx, memoriesOptions(in)...)) },
-		"WatchSession":    func() (object, error) { return list(p, session.Watch(ctx, watchOptions(in, p)...)) },
-		"WatchAll":        func() (object, error) { return list(p, client.WatchAll(ctx, watchAllOptions(in, p)...)) },
+		"ListBranches":    func() (object, error) { return list(p, session.Branches(ctx, pageOf(in))) },
+		"ListUsage":       func() (object, error) { return list(p, session.Usage(ctx, pageOf(in))) },
+		"ListUsers":       func() (object, error) { return list(p, client.Users(ctx, usersOptions(in)...)) },
+		"ListUserEvents":  func() (object, error) { return list(p, client.UserEvents(ctx, userEventsOptions(in)...)) },
+		"ListMemoryNamespaces": func() (object, error) {
+			return list(p, namespaces(client.Memory().Namespaces(ctx, namespacesOptions(in)...)))
+		},
+		"append_stream": func() (object, error) { return appendStream(ctx, session, p) },
+		"provided":      func() (object, error) { return provided(ctx, session, p, events) },
+		"consume":       func() (object, error) { return consume(ctx, client, p) },
+		"WatchSession":  func() (object, error) { return list(p, session.Watch(ctx, watchOptions(in, p)...)) },
+		"WatchAll":      func() (object, error) { return list(p, client.WatchAll(ctx, watchAllOptions(in, p)...)) },
 	}[pick(p["op"] == "pages" || p["op"] == "watch", path.Base(rpc), text(p, "op"))]()
 }
 

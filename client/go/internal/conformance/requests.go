@@ -34,13 +34,26 @@ func scopeOf(m scoped, hasApp bool, p object) (opts []threadkeep.Scoped) {
 type paged interface {
 	threadkeep.PageOption
 	threadkeep.SessionsOption
+	threadkeep.UsersOption
+	threadkeep.UsageOption
 	threadkeep.EventsOption
+	threadkeep.UserEventsOption
 	threadkeep.SearchOption
 	threadkeep.MemoryOption
+	threadkeep.NamespacesOption
 }
 
 func pageOf(m proto.Message) paged {
 	return threadkeep.WithPageSize(int(m.(interface{ GetPageSize() int32 }).GetPageSize()))
+}
+
+func usersOptions(in proto.Message) []threadkeep.UsersOption {
+	r := in.(*pb.ListUsersRequest)
+	opts := []threadkeep.UsersOption{pageOf(r)}
+	if r.App != nil {
+		opts = append(opts, threadkeep.WithApp(r.GetApp()))
+	}
+	return opts
 }
 
 func sessionsOptions(in proto.Message, p object) (opts []threadkeep.SessionsOption) {
@@ -54,6 +67,10 @@ func sessionsOptions(in proto.Message, p object) (opts []threadkeep.SessionsOpti
 	if r.GetWithNewestEvent() {
 		opts = append(opts, threadkeep.WithNewestEvent())
 	}
+	if r.GetWithState() {
+		opts = append(opts, threadkeep.WithStates())
+	}
+	opts = append(opts, threadkeep.ForkedFrom(r.GetForkedFrom()))
 	var after, before time.Time
 	if r.UpdatedAfter != nil {
 		after = r.UpdatedAfter.AsTime()

@@ -563,6 +563,102 @@ func (x *StrategyPipeline) GetSteps() []*CompactionStrategy {
 	return nil
 }
 
+// Has an HTTP endpoint of the server's operator plan the compaction. The server posts a CompactionPlanRequest as JSON, signed,
+// and applies the CompactionPlan of the answer under the same rules as ApplyCompaction, unless another compaction was committed
+// meanwhile. The endpoint is also called for a dry run and by PlanCompaction, which apply nothing. Not in a pipeline.
+type WebhookStrategy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Name of a webhook in the server's configuration that the tenant may use. At most 255 bytes.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WebhookStrategy) Reset() {
+	*x = WebhookStrategy{}
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WebhookStrategy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WebhookStrategy) ProtoMessage() {}
+
+func (x *WebhookStrategy) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WebhookStrategy.ProtoReflect.Descriptor instead.
+func (*WebhookStrategy) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WebhookStrategy) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// Leaves the compaction to a named consumer. When the trigger of the policy fires for an append, the delivery of
+// that append to the consumer has Change.compaction_due; a member compacts with CompactSession, or with PlanCompaction or a plan
+// of its own and ApplyCompaction. Only for policies, and not in a pipeline.
+type ConsumerStrategy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Name of the consumer. Its scope and filter must select the appended events. At most 255 bytes.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConsumerStrategy) Reset() {
+	*x = ConsumerStrategy{}
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConsumerStrategy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConsumerStrategy) ProtoMessage() {}
+
+func (x *ConsumerStrategy) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConsumerStrategy.ProtoReflect.Descriptor instead.
+func (*ConsumerStrategy) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ConsumerStrategy) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // The rule by which a compaction selects events. No strategy deletes events, changes their order or seq, splits a turn,
 // or separates a tool call from its result. The latest SYSTEM event of each branch is always kept; older SYSTEM events
 // are always archived.
@@ -578,6 +674,8 @@ type CompactionStrategy struct {
 	//	*CompactionStrategy_RecursiveSummary
 	//	*CompactionStrategy_TrimToolResults
 	//	*CompactionStrategy_Pipeline
+	//	*CompactionStrategy_Webhook
+	//	*CompactionStrategy_Consumer
 	Kind          isCompactionStrategy_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -585,7 +683,7 @@ type CompactionStrategy struct {
 
 func (x *CompactionStrategy) Reset() {
 	*x = CompactionStrategy{}
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -597,7 +695,7 @@ func (x *CompactionStrategy) String() string {
 func (*CompactionStrategy) ProtoMessage() {}
 
 func (x *CompactionStrategy) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -610,7 +708,7 @@ func (x *CompactionStrategy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionStrategy.ProtoReflect.Descriptor instead.
 func (*CompactionStrategy) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{8}
+	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CompactionStrategy) GetKind() isCompactionStrategy_Kind {
@@ -674,6 +772,24 @@ func (x *CompactionStrategy) GetPipeline() *StrategyPipeline {
 	return nil
 }
 
+func (x *CompactionStrategy) GetWebhook() *WebhookStrategy {
+	if x != nil {
+		if x, ok := x.Kind.(*CompactionStrategy_Webhook); ok {
+			return x.Webhook
+		}
+	}
+	return nil
+}
+
+func (x *CompactionStrategy) GetConsumer() *ConsumerStrategy {
+	if x != nil {
+		if x, ok := x.Kind.(*CompactionStrategy_Consumer); ok {
+			return x.Consumer
+		}
+	}
+	return nil
+}
+
 type isCompactionStrategy_Kind interface {
 	isCompactionStrategy_Kind()
 }
@@ -708,6 +824,16 @@ type CompactionStrategy_Pipeline struct {
 	Pipeline *StrategyPipeline `protobuf:"bytes,6,opt,name=pipeline,proto3,oneof"`
 }
 
+type CompactionStrategy_Webhook struct {
+	// A plan of an HTTP endpoint.
+	Webhook *WebhookStrategy `protobuf:"bytes,7,opt,name=webhook,proto3,oneof"`
+}
+
+type CompactionStrategy_Consumer struct {
+	// A named consumer that compacts.
+	Consumer *ConsumerStrategy `protobuf:"bytes,8,opt,name=consumer,proto3,oneof"`
+}
+
 func (*CompactionStrategy_SlidingWindow) isCompactionStrategy_Kind() {}
 
 func (*CompactionStrategy_TurnWindow) isCompactionStrategy_Kind() {}
@@ -719,6 +845,10 @@ func (*CompactionStrategy_RecursiveSummary) isCompactionStrategy_Kind() {}
 func (*CompactionStrategy_TrimToolResults) isCompactionStrategy_Kind() {}
 
 func (*CompactionStrategy_Pipeline) isCompactionStrategy_Kind() {}
+
+func (*CompactionStrategy_Webhook) isCompactionStrategy_Kind() {}
+
+func (*CompactionStrategy_Consumer) isCompactionStrategy_Kind() {}
 
 // When and how the server compacts sessions automatically. A policy is evaluated after each append and runs in the
 // background.
@@ -736,7 +866,7 @@ type CompactionPolicy struct {
 
 func (x *CompactionPolicy) Reset() {
 	*x = CompactionPolicy{}
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -748,7 +878,7 @@ func (x *CompactionPolicy) String() string {
 func (*CompactionPolicy) ProtoMessage() {}
 
 func (x *CompactionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -761,7 +891,7 @@ func (x *CompactionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionPolicy.ProtoReflect.Descriptor instead.
 func (*CompactionPolicy) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{9}
+	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CompactionPolicy) GetTrigger() *CompactionTrigger {
@@ -799,7 +929,7 @@ type CompactionInsert struct {
 
 func (x *CompactionInsert) Reset() {
 	*x = CompactionInsert{}
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -811,7 +941,7 @@ func (x *CompactionInsert) String() string {
 func (*CompactionInsert) ProtoMessage() {}
 
 func (x *CompactionInsert) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -824,7 +954,7 @@ func (x *CompactionInsert) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionInsert.ProtoReflect.Descriptor instead.
 func (*CompactionInsert) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{10}
+	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CompactionInsert) GetBeforeEventId() string {
@@ -859,7 +989,7 @@ type SummaryPrompt struct {
 
 func (x *SummaryPrompt) Reset() {
 	*x = SummaryPrompt{}
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[11]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +1001,7 @@ func (x *SummaryPrompt) String() string {
 func (*SummaryPrompt) ProtoMessage() {}
 
 func (x *SummaryPrompt) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[11]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,7 +1014,7 @@ func (x *SummaryPrompt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SummaryPrompt.ProtoReflect.Descriptor instead.
 func (*SummaryPrompt) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{11}
+	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SummaryPrompt) GetSystemPrompt() string {
@@ -939,7 +1069,7 @@ type CompactionPlan struct {
 
 func (x *CompactionPlan) Reset() {
 	*x = CompactionPlan{}
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[12]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -951,7 +1081,7 @@ func (x *CompactionPlan) String() string {
 func (*CompactionPlan) ProtoMessage() {}
 
 func (x *CompactionPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[12]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -964,7 +1094,7 @@ func (x *CompactionPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactionPlan.ProtoReflect.Descriptor instead.
 func (*CompactionPlan) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{12}
+	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CompactionPlan) GetArchiveEventIds() []string {
@@ -1016,6 +1146,149 @@ func (x *CompactionPlan) GetAfter() *WindowCounters {
 	return nil
 }
 
+// The request that the server posts to a webhook, as JSON. The answer is a CompactionPlan as JSON, of which archive_event_ids and
+// inserts are used; without either there is nothing to compact. Only events of this request can be archived, all others stay. The
+// answer has the status 200 and at most 4 MiB.
+//
+// The headers webhook-id, webhook-timestamp and webhook-signature are those of Standard Webhooks: the signature is "v1," and the
+// HMAC-SHA256, in base64, of the id, the timestamp and the body, joined by dots, with the secret of the webhook.
+type CompactionPlanRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Digest of the request, also in the header webhook-id. Equal requests have equal ids, so an endpoint can return the plan that
+	// it made before.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Name of the webhook.
+	Webhook string `protobuf:"bytes,2,opt,name=webhook,proto3" json:"webhook,omitempty"`
+	// Tenant of the session.
+	Tenant string `protobuf:"bytes,3,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// Session to compact.
+	Session *SessionRef `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
+	// Log version at which the events were read.
+	LogVersion int64 `protobuf:"varint,5,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
+	// Window version at which the events were read. The plan is applied only to this version.
+	WindowVersion int64 `protobuf:"varint,6,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
+	// Condition that is met. Absent if the compaction was requested without one.
+	Trigger *CompactionTrigger `protobuf:"bytes,7,opt,name=trigger,proto3" json:"trigger,omitempty"`
+	// Branch whose own events are compacted. Empty means the whole session.
+	Branch string `protobuf:"bytes,8,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Counters of the whole window.
+	Window *WindowCounters `protobuf:"bytes,9,opt,name=window,proto3" json:"window,omitempty"`
+	// Active events in window order, from the oldest on.
+	Events []*SessionEvent `protobuf:"bytes,10,rep,name=events,proto3" json:"events,omitempty"`
+	// True if newer events are left out, because the request would have more bytes than the server's
+	// compaction_webhook_request_bytes.
+	Truncated     bool `protobuf:"varint,11,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactionPlanRequest) Reset() {
+	*x = CompactionPlanRequest{}
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactionPlanRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactionPlanRequest) ProtoMessage() {}
+
+func (x *CompactionPlanRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactionPlanRequest.ProtoReflect.Descriptor instead.
+func (*CompactionPlanRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CompactionPlanRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *CompactionPlanRequest) GetWebhook() string {
+	if x != nil {
+		return x.Webhook
+	}
+	return ""
+}
+
+func (x *CompactionPlanRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *CompactionPlanRequest) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *CompactionPlanRequest) GetLogVersion() int64 {
+	if x != nil {
+		return x.LogVersion
+	}
+	return 0
+}
+
+func (x *CompactionPlanRequest) GetWindowVersion() int64 {
+	if x != nil {
+		return x.WindowVersion
+	}
+	return 0
+}
+
+func (x *CompactionPlanRequest) GetTrigger() *CompactionTrigger {
+	if x != nil {
+		return x.Trigger
+	}
+	return nil
+}
+
+func (x *CompactionPlanRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *CompactionPlanRequest) GetWindow() *WindowCounters {
+	if x != nil {
+		return x.Window
+	}
+	return nil
+}
+
+func (x *CompactionPlanRequest) GetEvents() []*SessionEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *CompactionPlanRequest) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
 // The record of a compaction.
 type Compaction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1023,8 +1296,8 @@ type Compaction struct {
 	CompactionId string `protobuf:"bytes,1,opt,name=compaction_id,json=compactionId,proto3" json:"compaction_id,omitempty"`
 	// Time at which the compaction was applied.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-	// bytes.
+	// Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+	// 255 bytes.
 	Strategy string `protobuf:"bytes,3,opt,name=strategy,proto3" json:"strategy,omitempty"`
 	// Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
 	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
@@ -1054,7 +1327,7 @@ type Compaction struct {
 
 func (x *Compaction) Reset() {
 	*x = Compaction{}
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[13]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +1339,7 @@ func (x *Compaction) String() string {
 func (*Compaction) ProtoMessage() {}
 
 func (x *Compaction) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_compaction_proto_msgTypes[13]
+	mi := &file_threadkeep_v1_compaction_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +1352,7 @@ func (x *Compaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compaction.ProtoReflect.Descriptor instead.
 func (*Compaction) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{13}
+	return file_threadkeep_v1_compaction_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Compaction) GetCompactionId() string {
@@ -1221,7 +1494,11 @@ const file_threadkeep_v1_compaction_proto_rawDesc = "" +
 	"min_tokens\x18\x02 \x01(\x05R\tminTokensB\r\n" +
 	"\v_keep_turns\"K\n" +
 	"\x10StrategyPipeline\x127\n" +
-	"\x05steps\x18\x01 \x03(\v2!.threadkeep.v1.CompactionStrategyR\x05steps\"\xbf\x03\n" +
+	"\x05steps\x18\x01 \x03(\v2!.threadkeep.v1.CompactionStrategyR\x05steps\"%\n" +
+	"\x0fWebhookStrategy\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"&\n" +
+	"\x10ConsumerStrategy\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xba\x04\n" +
 	"\x12CompactionStrategy\x12E\n" +
 	"\x0esliding_window\x18\x01 \x01(\v2\x1c.threadkeep.v1.SlidingWindowH\x00R\rslidingWindow\x12<\n" +
 	"\vturn_window\x18\x02 \x01(\v2\x19.threadkeep.v1.TurnWindowH\x00R\n" +
@@ -1229,7 +1506,9 @@ const file_threadkeep_v1_compaction_proto_rawDesc = "" +
 	"\ftoken_budget\x18\x03 \x01(\v2\x1a.threadkeep.v1.TokenBudgetH\x00R\vtokenBudget\x12N\n" +
 	"\x11recursive_summary\x18\x04 \x01(\v2\x1f.threadkeep.v1.RecursiveSummaryH\x00R\x10recursiveSummary\x12L\n" +
 	"\x11trim_tool_results\x18\x05 \x01(\v2\x1e.threadkeep.v1.TrimToolResultsH\x00R\x0ftrimToolResults\x12=\n" +
-	"\bpipeline\x18\x06 \x01(\v2\x1f.threadkeep.v1.StrategyPipelineH\x00R\bpipelineB\x06\n" +
+	"\bpipeline\x18\x06 \x01(\v2\x1f.threadkeep.v1.StrategyPipelineH\x00R\bpipeline\x12:\n" +
+	"\awebhook\x18\a \x01(\v2\x1e.threadkeep.v1.WebhookStrategyH\x00R\awebhook\x12=\n" +
+	"\bconsumer\x18\b \x01(\v2\x1f.threadkeep.v1.ConsumerStrategyH\x00R\bconsumerB\x06\n" +
 	"\x04kind\"\xa9\x01\n" +
 	"\x10CompactionPolicy\x12:\n" +
 	"\atrigger\x18\x01 \x01(\v2 .threadkeep.v1.CompactionTriggerR\atrigger\x12=\n" +
@@ -1251,7 +1530,22 @@ const file_threadkeep_v1_compaction_proto_rawDesc = "" +
 	"\bstrategy\x18\x04 \x01(\tR\bstrategy\x12\x16\n" +
 	"\x06branch\x18\x05 \x01(\tR\x06branch\x125\n" +
 	"\x06before\x18\x06 \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06before\x123\n" +
-	"\x05after\x18\a \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x05after\"\xac\x04\n" +
+	"\x05after\x18\a \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x05after\"\xc3\x03\n" +
+	"\x15CompactionPlanRequest\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12\x18\n" +
+	"\awebhook\x18\x02 \x01(\tR\awebhook\x12\x16\n" +
+	"\x06tenant\x18\x03 \x01(\tR\x06tenant\x123\n" +
+	"\asession\x18\x04 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x1f\n" +
+	"\vlog_version\x18\x05 \x01(\x03R\n" +
+	"logVersion\x12%\n" +
+	"\x0ewindow_version\x18\x06 \x01(\x03R\rwindowVersion\x12:\n" +
+	"\atrigger\x18\a \x01(\v2 .threadkeep.v1.CompactionTriggerR\atrigger\x12\x16\n" +
+	"\x06branch\x18\b \x01(\tR\x06branch\x125\n" +
+	"\x06window\x18\t \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06window\x123\n" +
+	"\x06events\x18\n" +
+	" \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06events\x12\x1c\n" +
+	"\ttruncated\x18\v \x01(\bR\ttruncated\"\xac\x04\n" +
 	"\n" +
 	"Compaction\x12#\n" +
 	"\rcompaction_id\x18\x01 \x01(\tR\fcompactionId\x12;\n" +
@@ -1285,7 +1579,7 @@ func file_threadkeep_v1_compaction_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_compaction_proto_rawDescData
 }
 
-var file_threadkeep_v1_compaction_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_threadkeep_v1_compaction_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_threadkeep_v1_compaction_proto_goTypes = []any{
 	(*TriggerList)(nil),           // 0: threadkeep.v1.TriggerList
 	(*CompactionTrigger)(nil),     // 1: threadkeep.v1.CompactionTrigger
@@ -1295,44 +1589,54 @@ var file_threadkeep_v1_compaction_proto_goTypes = []any{
 	(*RecursiveSummary)(nil),      // 5: threadkeep.v1.RecursiveSummary
 	(*TrimToolResults)(nil),       // 6: threadkeep.v1.TrimToolResults
 	(*StrategyPipeline)(nil),      // 7: threadkeep.v1.StrategyPipeline
-	(*CompactionStrategy)(nil),    // 8: threadkeep.v1.CompactionStrategy
-	(*CompactionPolicy)(nil),      // 9: threadkeep.v1.CompactionPolicy
-	(*CompactionInsert)(nil),      // 10: threadkeep.v1.CompactionInsert
-	(*SummaryPrompt)(nil),         // 11: threadkeep.v1.SummaryPrompt
-	(*CompactionPlan)(nil),        // 12: threadkeep.v1.CompactionPlan
-	(*Compaction)(nil),            // 13: threadkeep.v1.Compaction
-	(*SessionEvent)(nil),          // 14: threadkeep.v1.SessionEvent
-	(*WindowCounters)(nil),        // 15: threadkeep.v1.WindowCounters
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
-	(*TokenUsage)(nil),            // 17: threadkeep.v1.TokenUsage
+	(*WebhookStrategy)(nil),       // 8: threadkeep.v1.WebhookStrategy
+	(*ConsumerStrategy)(nil),      // 9: threadkeep.v1.ConsumerStrategy
+	(*CompactionStrategy)(nil),    // 10: threadkeep.v1.CompactionStrategy
+	(*CompactionPolicy)(nil),      // 11: threadkeep.v1.CompactionPolicy
+	(*CompactionInsert)(nil),      // 12: threadkeep.v1.CompactionInsert
+	(*SummaryPrompt)(nil),         // 13: threadkeep.v1.SummaryPrompt
+	(*CompactionPlan)(nil),        // 14: threadkeep.v1.CompactionPlan
+	(*CompactionPlanRequest)(nil), // 15: threadkeep.v1.CompactionPlanRequest
+	(*Compaction)(nil),            // 16: threadkeep.v1.Compaction
+	(*SessionEvent)(nil),          // 17: threadkeep.v1.SessionEvent
+	(*WindowCounters)(nil),        // 18: threadkeep.v1.WindowCounters
+	(*SessionRef)(nil),            // 19: threadkeep.v1.SessionRef
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*TokenUsage)(nil),            // 21: threadkeep.v1.TokenUsage
 }
 var file_threadkeep_v1_compaction_proto_depIdxs = []int32{
 	1,  // 0: threadkeep.v1.TriggerList.triggers:type_name -> threadkeep.v1.CompactionTrigger
 	0,  // 1: threadkeep.v1.CompactionTrigger.any_of:type_name -> threadkeep.v1.TriggerList
 	0,  // 2: threadkeep.v1.CompactionTrigger.all_of:type_name -> threadkeep.v1.TriggerList
-	8,  // 3: threadkeep.v1.StrategyPipeline.steps:type_name -> threadkeep.v1.CompactionStrategy
+	10, // 3: threadkeep.v1.StrategyPipeline.steps:type_name -> threadkeep.v1.CompactionStrategy
 	2,  // 4: threadkeep.v1.CompactionStrategy.sliding_window:type_name -> threadkeep.v1.SlidingWindow
 	3,  // 5: threadkeep.v1.CompactionStrategy.turn_window:type_name -> threadkeep.v1.TurnWindow
 	4,  // 6: threadkeep.v1.CompactionStrategy.token_budget:type_name -> threadkeep.v1.TokenBudget
 	5,  // 7: threadkeep.v1.CompactionStrategy.recursive_summary:type_name -> threadkeep.v1.RecursiveSummary
 	6,  // 8: threadkeep.v1.CompactionStrategy.trim_tool_results:type_name -> threadkeep.v1.TrimToolResults
 	7,  // 9: threadkeep.v1.CompactionStrategy.pipeline:type_name -> threadkeep.v1.StrategyPipeline
-	1,  // 10: threadkeep.v1.CompactionPolicy.trigger:type_name -> threadkeep.v1.CompactionTrigger
-	8,  // 11: threadkeep.v1.CompactionPolicy.strategy:type_name -> threadkeep.v1.CompactionStrategy
-	14, // 12: threadkeep.v1.CompactionInsert.events:type_name -> threadkeep.v1.SessionEvent
-	10, // 13: threadkeep.v1.CompactionPlan.inserts:type_name -> threadkeep.v1.CompactionInsert
-	11, // 14: threadkeep.v1.CompactionPlan.summary_prompt:type_name -> threadkeep.v1.SummaryPrompt
-	15, // 15: threadkeep.v1.CompactionPlan.before:type_name -> threadkeep.v1.WindowCounters
-	15, // 16: threadkeep.v1.CompactionPlan.after:type_name -> threadkeep.v1.WindowCounters
-	16, // 17: threadkeep.v1.Compaction.create_time:type_name -> google.protobuf.Timestamp
-	15, // 18: threadkeep.v1.Compaction.before:type_name -> threadkeep.v1.WindowCounters
-	15, // 19: threadkeep.v1.Compaction.after:type_name -> threadkeep.v1.WindowCounters
-	17, // 20: threadkeep.v1.Compaction.usage:type_name -> threadkeep.v1.TokenUsage
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	8,  // 10: threadkeep.v1.CompactionStrategy.webhook:type_name -> threadkeep.v1.WebhookStrategy
+	9,  // 11: threadkeep.v1.CompactionStrategy.consumer:type_name -> threadkeep.v1.ConsumerStrategy
+	1,  // 12: threadkeep.v1.CompactionPolicy.trigger:type_name -> threadkeep.v1.CompactionTrigger
+	10, // 13: threadkeep.v1.CompactionPolicy.strategy:type_name -> threadkeep.v1.CompactionStrategy
+	17, // 14: threadkeep.v1.CompactionInsert.events:type_name -> threadkeep.v1.SessionEvent
+	12, // 15: threadkeep.v1.CompactionPlan.inserts:type_name -> threadkeep.v1.CompactionInsert
+	13, // 16: threadkeep.v1.CompactionPlan.summary_prompt:type_name -> threadkeep.v1.SummaryPrompt
+	18, // 17: threadkeep.v1.CompactionPlan.before:type_name -> threadkeep.v1.WindowCounters
+	18, // 18: threadkeep.v1.CompactionPlan.after:type_name -> threadkeep.v1.WindowCounters
+	19, // 19: threadkeep.v1.CompactionPlanRequest.session:type_name -> threadkeep.v1.SessionRef
+	1,  // 20: threadkeep.v1.CompactionPlanRequest.trigger:type_name -> threadkeep.v1.CompactionTrigger
+	18, // 21: threadkeep.v1.CompactionPlanRequest.window:type_name -> threadkeep.v1.WindowCounters
+	17, // 22: threadkeep.v1.CompactionPlanRequest.events:type_name -> threadkeep.v1.SessionEvent
+	20, // 23: threadkeep.v1.Compaction.create_time:type_name -> google.protobuf.Timestamp
+	18, // 24: threadkeep.v1.Compaction.before:type_name -> threadkeep.v1.WindowCounters
+	18, // 25: threadkeep.v1.Compaction.after:type_name -> threadkeep.v1.WindowCounters
+	21, // 26: threadkeep.v1.Compaction.usage:type_name -> threadkeep.v1.TokenUsage
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_compaction_proto_init() }
@@ -1352,13 +1656,15 @@ func file_threadkeep_v1_compaction_proto_init() {
 	}
 	file_threadkeep_v1_compaction_proto_msgTypes[5].OneofWrappers = []any{}
 	file_threadkeep_v1_compaction_proto_msgTypes[6].OneofWrappers = []any{}
-	file_threadkeep_v1_compaction_proto_msgTypes[8].OneofWrappers = []any{
+	file_threadkeep_v1_compaction_proto_msgTypes[10].OneofWrappers = []any{
 		(*CompactionStrategy_SlidingWindow)(nil),
 		(*CompactionStrategy_TurnWindow)(nil),
 		(*CompactionStrategy_TokenBudget)(nil),
 		(*CompactionStrategy_RecursiveSummary)(nil),
 		(*CompactionStrategy_TrimToolResults)(nil),
 		(*CompactionStrategy_Pipeline)(nil),
+		(*CompactionStrategy_Webhook)(nil),
+		(*CompactionStrategy_Consumer)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1366,7 +1672,7 @@ func file_threadkeep_v1_compaction_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_compaction_proto_rawDesc), len(file_threadkeep_v1_compaction_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

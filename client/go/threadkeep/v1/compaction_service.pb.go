@@ -29,7 +29,8 @@ type CompactSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Session to compact.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+	// Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+	// consumer.
 	Strategy *CompactionStrategy `protobuf:"bytes,2,opt,name=strategy,proto3" json:"strategy,omitempty"`
 	// Condition for the compaction. Absent means unconditional.
 	Trigger *CompactionTrigger `protobuf:"bytes,3,opt,name=trigger,proto3" json:"trigger,omitempty"`
@@ -202,7 +203,8 @@ type PlanCompactionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Session to plan for.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+	// Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+	// consumer.
 	Strategy *CompactionStrategy `protobuf:"bytes,2,opt,name=strategy,proto3" json:"strategy,omitempty"`
 	// Branch whose own events are planned. Empty means the whole session.
 	Branch        string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`

@@ -41,12 +41,12 @@ type CompactionServiceClient interface {
 	// Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
 	// compaction is committed first, the server retries on the new window, without calling the model twice for the same
 	// text. Having nothing to compact is not an error.
-	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-	// several lost races).
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+	// (after several lost races).
 	CompactSession(ctx context.Context, in *CompactSessionRequest, opts ...grpc.CallOption) (*CompactSessionResponse, error)
 	// Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
 	// its own model.
-	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
 	PlanCompaction(ctx context.Context, in *PlanCompactionRequest, opts ...grpc.CallOption) (*PlanCompactionResponse, error)
 	// Archives and inserts events, provided that no other compaction was committed since the caller read the window.
 	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,
@@ -156,12 +156,12 @@ type CompactionServiceServer interface {
 	// Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
 	// compaction is committed first, the server retries on the new window, without calling the model twice for the same
 	// text. Having nothing to compact is not an error.
-	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-	// several lost races).
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+	// (after several lost races).
 	CompactSession(context.Context, *CompactSessionRequest) (*CompactSessionResponse, error)
 	// Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
 	// its own model.
-	// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+	// Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
 	PlanCompaction(context.Context, *PlanCompactionRequest) (*PlanCompactionResponse, error)
 	// Archives and inserts events, provided that no other compaction was committed since the caller read the window.
 	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND,

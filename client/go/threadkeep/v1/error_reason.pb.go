@@ -155,6 +155,9 @@ const (
 	// them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
 	// {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
 	ErrorReason_ERROR_REASON_HISTORY_UNKNOWN ErrorReason = 38
+	// The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
+	// {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
+	ErrorReason_ERROR_REASON_WEBHOOK_FAILED ErrorReason = 39
 )
 
 // Enum value maps for ErrorReason.
@@ -197,6 +200,7 @@ var (
 		34: "ERROR_REASON_STATE_TOO_LARGE",
 		35: "ERROR_REASON_OPERATION_CONFLICT",
 		38: "ERROR_REASON_HISTORY_UNKNOWN",
+		39: "ERROR_REASON_WEBHOOK_FAILED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":               0,
@@ -236,6 +240,7 @@ var (
 		"ERROR_REASON_STATE_TOO_LARGE":           34,
 		"ERROR_REASON_OPERATION_CONFLICT":        35,
 		"ERROR_REASON_HISTORY_UNKNOWN":           38,
+		"ERROR_REASON_WEBHOOK_FAILED":            39,
 	}
 )
 
@@ -270,7 +275,7 @@ var File_threadkeep_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\xbb\n" +
+	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\xdc\n" +
 	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
@@ -310,7 +315,8 @@ const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\x1cERROR_REASON_SEARCH_DISABLED\x10!\x12 \n" +
 	"\x1cERROR_REASON_STATE_TOO_LARGE\x10\"\x12#\n" +
 	"\x1fERROR_REASON_OPERATION_CONFLICT\x10#\x12 \n" +
-	"\x1cERROR_REASON_HISTORY_UNKNOWN\x10&BU\n" +
+	"\x1cERROR_REASON_HISTORY_UNKNOWN\x10&\x12\x1f\n" +
+	"\x1bERROR_REASON_WEBHOOK_FAILED\x10'BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (

@@ -128,7 +128,7 @@ type SessionEvent struct {
 	// per four characters, rounded up.
 	TokenCounter string `protobuf:"bytes,18,opt,name=token_counter,json=tokenCounter,proto3" json:"token_counter,omitempty"`
 	// OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
-	// also true. Lists contain it unless their filter has exclude_archived.
+	// also true. Lists contain it unless their filter has LOG_VIEW_ACTIVE.
 	Erased        bool `protobuf:"varint,19,opt,name=erased,proto3" json:"erased,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -91,6 +91,8 @@ const (
 	RemovalKind_REMOVAL_KIND_ERASED RemovalKind = 3
 	// ReplaceSuffix, or AppendEvents with IF_EXISTS_REPLACE, replaced events.
 	RemovalKind_REMOVAL_KIND_REPLACED RemovalKind = 4
+	// RewindSession went back to an earlier point. Clients that keep a copy of the window read it again.
+	RemovalKind_REMOVAL_KIND_REWOUND RemovalKind = 5
 )
 
 // Enum value maps for RemovalKind.
@@ -101,6 +103,7 @@ var (
 		2: "REMOVAL_KIND_CLEARED",
 		3: "REMOVAL_KIND_ERASED",
 		4: "REMOVAL_KIND_REPLACED",
+		5: "REMOVAL_KIND_REWOUND",
 	}
 	RemovalKind_value = map[string]int32{
 		"REMOVAL_KIND_UNSPECIFIED": 0,
@@ -108,6 +111,7 @@ var (
 		"REMOVAL_KIND_CLEARED":     2,
 		"REMOVAL_KIND_ERASED":      3,
 		"REMOVAL_KIND_REPLACED":    4,
+		"REMOVAL_KIND_REWOUND":     5,
 	}
 )
 
@@ -153,12 +157,15 @@ type RemovalNotice struct {
 	EventIds []string `protobuf:"bytes,4,rep,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
 	// Their seqs, in the same order.
 	Seqs []int64 `protobuf:"varint,5,rep,packed,name=seqs,proto3" json:"seqs,omitempty"`
-	// For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds.
+	// For CLEARED: the last seq of the log; every event up to it has left the window. For REWOUND: the last seq of the point;
+	// every event after it has left the window. 0 for other kinds.
 	ThroughSeq int64 `protobuf:"varint,6,opt,name=through_seq,json=throughSeq,proto3" json:"through_seq,omitempty"`
 	// Events that the change added, in seq order, without those that the filter leaves out.
 	Inserted []*SessionEvent `protobuf:"bytes,7,rep,name=inserted,proto3" json:"inserted,omitempty"`
 	// See EventBatch.continues.
-	Continues     bool `protobuf:"varint,8,opt,name=continues,proto3" json:"continues,omitempty"`
+	Continues bool `protobuf:"varint,8,opt,name=continues,proto3" json:"continues,omitempty"`
+	// For REWOUND: number of events that had left the window since the point and are active again.
+	Restored      int64 `protobuf:"varint,9,opt,name=restored,proto3" json:"restored,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -247,6 +254,13 @@ func (x *RemovalNotice) GetContinues() bool {
 		return x.Continues
 	}
 	return false
+}
+
+func (x *RemovalNotice) GetRestored() int64 {
+	if x != nil {
+		return x.Restored
+	}
+	return 0
 }
 
 // Request of PopEvents.
@@ -597,14 +611,297 @@ func (x *ClearEventsResponse) GetReceipt() *ErasureReceipt {
 	return nil
 }
 
-// Request of EraseEvents.
+// Request of RewindSession.
+type RewindSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Session to rewind.
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// REQUIRED. The last thing that stays.
+	//
+	// Types that are valid to be assigned to Point:
+	//
+	//	*RewindSessionRequest_AtSeq
+	//	*RewindSessionRequest_AtEventId
+	//	*RewindSessionRequest_AtInvocationId
+	//	*RewindSessionRequest_AtLogVersion
+	Point isRewindSessionRequest_Point `protobuf_oneof:"point"`
+	// What happens to the content of the events after the point. REMOVAL_MODE_ERASE erases archived ones too.
+	Mode RemovalMode `protobuf:"varint,6,opt,name=mode,proto3,enum=threadkeep.v1.RemovalMode" json:"mode,omitempty"`
+	// Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
+	ExpectedLogVersion *int64 `protobuf:"varint,7,opt,name=expected_log_version,json=expectedLogVersion,proto3,oneof" json:"expected_log_version,omitempty"`
+	// REQUIRED. See AppendEventsRequest.operation_id. A repeated call with the same id returns what the first one did.
+	OperationId string `protobuf:"bytes,8,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
+	// If true, both versions grow by one also if the session is at this point already, as a fork's do when it is made. Imports use
+	// it, to give a session the log versions that it had. Default: false, nothing changes.
+	Always        bool `protobuf:"varint,9,opt,name=always,proto3" json:"always,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RewindSessionRequest) Reset() {
+	*x = RewindSessionRequest{}
+	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RewindSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RewindSessionRequest) ProtoMessage() {}
+
+func (x *RewindSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RewindSessionRequest.ProtoReflect.Descriptor instead.
+func (*RewindSessionRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_removal_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RewindSessionRequest) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *RewindSessionRequest) GetPoint() isRewindSessionRequest_Point {
+	if x != nil {
+		return x.Point
+	}
+	return nil
+}
+
+func (x *RewindSessionRequest) GetAtSeq() int64 {
+	if x != nil {
+		if x, ok := x.Point.(*RewindSessionRequest_AtSeq); ok {
+			return x.AtSeq
+		}
+	}
+	return 0
+}
+
+func (x *RewindSessionRequest) GetAtEventId() string {
+	if x != nil {
+		if x, ok := x.Point.(*RewindSessionRequest_AtEventId); ok {
+			return x.AtEventId
+		}
+	}
+	return ""
+}
+
+func (x *RewindSessionRequest) GetAtInvocationId() string {
+	if x != nil {
+		if x, ok := x.Point.(*RewindSessionRequest_AtInvocationId); ok {
+			return x.AtInvocationId
+		}
+	}
+	return ""
+}
+
+func (x *RewindSessionRequest) GetAtLogVersion() int64 {
+	if x != nil {
+		if x, ok := x.Point.(*RewindSessionRequest_AtLogVersion); ok {
+			return x.AtLogVersion
+		}
+	}
+	return 0
+}
+
+func (x *RewindSessionRequest) GetMode() RemovalMode {
+	if x != nil {
+		return x.Mode
+	}
+	return RemovalMode_REMOVAL_MODE_UNSPECIFIED
+}
+
+func (x *RewindSessionRequest) GetExpectedLogVersion() int64 {
+	if x != nil && x.ExpectedLogVersion != nil {
+		return *x.ExpectedLogVersion
+	}
+	return 0
+}
+
+func (x *RewindSessionRequest) GetOperationId() string {
+	if x != nil {
+		return x.OperationId
+	}
+	return ""
+}
+
+func (x *RewindSessionRequest) GetAlways() bool {
+	if x != nil {
+		return x.Always
+	}
+	return false
+}
+
+type isRewindSessionRequest_Point interface {
+	isRewindSessionRequest_Point()
+}
+
+type RewindSessionRequest_AtSeq struct {
+	// Seq of an event: everything after it leaves. If a compaction or a removal stored it, all that this one did stays. At least 1,
+	// and not in the future.
+	AtSeq int64 `protobuf:"varint,2,opt,name=at_seq,json=atSeq,proto3,oneof"`
+}
+
+type RewindSessionRequest_AtEventId struct {
+	// Id of an event, as for at_seq. EVENT_NOT_FOUND is returned if the session has no such event. At most 255 bytes.
+	AtEventId string `protobuf:"bytes,3,opt,name=at_event_id,json=atEventId,proto3,oneof"`
+}
+
+type RewindSessionRequest_AtInvocationId struct {
+	// Invocation id: the end of the invocation, which is its last event in window order, as for at_seq. EVENT_NOT_FOUND is
+	// returned if no event has it. The cost grows with the number of events after it. At most 255 bytes.
+	AtInvocationId string `protobuf:"bytes,4,opt,name=at_invocation_id,json=atInvocationId,proto3,oneof"`
+}
+
+type RewindSessionRequest_AtLogVersion struct {
+	// Log version: the session directly after the change that gave it this version. Not in the future.
+	AtLogVersion int64 `protobuf:"varint,5,opt,name=at_log_version,json=atLogVersion,proto3,oneof"`
+}
+
+func (*RewindSessionRequest_AtSeq) isRewindSessionRequest_Point() {}
+
+func (*RewindSessionRequest_AtEventId) isRewindSessionRequest_Point() {}
+
+func (*RewindSessionRequest_AtInvocationId) isRewindSessionRequest_Point() {}
+
+func (*RewindSessionRequest_AtLogVersion) isRewindSessionRequest_Point() {}
+
+// Response of RewindSession.
+type RewindSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of events that left the active window; with REMOVAL_MODE_ERASE, also those that were archived and are erased.
+	Removed int64 `protobuf:"varint,1,opt,name=removed,proto3" json:"removed,omitempty"`
+	// Number of events that are active again.
+	Restored int64 `protobuf:"varint,2,opt,name=restored,proto3" json:"restored,omitempty"`
+	// Log version of the session afterwards. Unchanged if the session was at this point already, unless `always` is set.
+	LogVersion int64 `protobuf:"varint,3,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
+	// Window version of the session afterwards.
+	WindowVersion int64 `protobuf:"varint,4,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
+	// Last seq of the log. The next event gets the following one.
+	LastSeq int64 `protobuf:"varint,5,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
+	// Counters of the active window afterwards.
+	Window *WindowCounters `protobuf:"bytes,6,opt,name=window,proto3" json:"window,omitempty"`
+	// True if an earlier call with this operation id did it.
+	Replayed bool `protobuf:"varint,7,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	// For REMOVAL_MODE_ERASE: what was erased.
+	Receipt       *ErasureReceipt `protobuf:"bytes,8,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RewindSessionResponse) Reset() {
+	*x = RewindSessionResponse{}
+	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RewindSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RewindSessionResponse) ProtoMessage() {}
+
+func (x *RewindSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RewindSessionResponse.ProtoReflect.Descriptor instead.
+func (*RewindSessionResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_removal_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RewindSessionResponse) GetRemoved() int64 {
+	if x != nil {
+		return x.Removed
+	}
+	return 0
+}
+
+func (x *RewindSessionResponse) GetRestored() int64 {
+	if x != nil {
+		return x.Restored
+	}
+	return 0
+}
+
+func (x *RewindSessionResponse) GetLogVersion() int64 {
+	if x != nil {
+		return x.LogVersion
+	}
+	return 0
+}
+
+func (x *RewindSessionResponse) GetWindowVersion() int64 {
+	if x != nil {
+		return x.WindowVersion
+	}
+	return 0
+}
+
+func (x *RewindSessionResponse) GetLastSeq() int64 {
+	if x != nil {
+		return x.LastSeq
+	}
+	return 0
+}
+
+func (x *RewindSessionResponse) GetWindow() *WindowCounters {
+	if x != nil {
+		return x.Window
+	}
+	return nil
+}
+
+func (x *RewindSessionResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+func (x *RewindSessionResponse) GetReceipt() *ErasureReceipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+// Request of EraseEvents. Exactly one of event_ids, invocation_ids and branch is REQUIRED.
 type EraseEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Session of the events.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-	// versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+	// Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+	// erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
 	EventIds []string `protobuf:"bytes,2,rep,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
+	// Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+	// in window order. To find them, the call reads the log.
+	InvocationIds []string `protobuf:"bytes,6,rep,name=invocation_ids,json=invocationIds,proto3" json:"invocation_ids,omitempty"`
+	// Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+	Branch string `protobuf:"bytes,7,opt,name=branch,proto3" json:"branch,omitempty"`
 	// Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
 	ExpectedLogVersion *int64 `protobuf:"varint,4,opt,name=expected_log_version,json=expectedLogVersion,proto3,oneof" json:"expected_log_version,omitempty"`
 	// See AppendEventsRequest.operation_id. A repeated call with the same id returns the same receipt.
@@ -615,7 +912,7 @@ type EraseEventsRequest struct {
 
 func (x *EraseEventsRequest) Reset() {
 	*x = EraseEventsRequest{}
-	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -627,7 +924,7 @@ func (x *EraseEventsRequest) String() string {
 func (*EraseEventsRequest) ProtoMessage() {}
 
 func (x *EraseEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -640,7 +937,7 @@ func (x *EraseEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseEventsRequest.ProtoReflect.Descriptor instead.
 func (*EraseEventsRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_removal_proto_rawDescGZIP(), []int{5}
+	return file_threadkeep_v1_event_removal_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EraseEventsRequest) GetSession() *SessionRef {
@@ -655,6 +952,20 @@ func (x *EraseEventsRequest) GetEventIds() []string {
 		return x.EventIds
 	}
 	return nil
+}
+
+func (x *EraseEventsRequest) GetInvocationIds() []string {
+	if x != nil {
+		return x.InvocationIds
+	}
+	return nil
+}
+
+func (x *EraseEventsRequest) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
 }
 
 func (x *EraseEventsRequest) GetExpectedLogVersion() int64 {
@@ -685,14 +996,16 @@ type EraseEventsResponse struct {
 	// True if an earlier call with this operation id did it.
 	Replayed bool `protobuf:"varint,5,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	// What was erased.
-	Receipt       *ErasureReceipt `protobuf:"bytes,6,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Receipt *ErasureReceipt `protobuf:"bytes,6,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// With invocation_ids or branch: true if more is left; call again, with another operation_id. False for event_ids.
+	More          bool `protobuf:"varint,7,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EraseEventsResponse) Reset() {
 	*x = EraseEventsResponse{}
-	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +1017,7 @@ func (x *EraseEventsResponse) String() string {
 func (*EraseEventsResponse) ProtoMessage() {}
 
 func (x *EraseEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_event_removal_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +1030,7 @@ func (x *EraseEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseEventsResponse.ProtoReflect.Descriptor instead.
 func (*EraseEventsResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_event_removal_proto_rawDescGZIP(), []int{6}
+	return file_threadkeep_v1_event_removal_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EraseEventsResponse) GetErased() int64 {
@@ -762,11 +1075,18 @@ func (x *EraseEventsResponse) GetReceipt() *ErasureReceipt {
 	return nil
 }
 
+func (x *EraseEventsResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 var File_threadkeep_v1_event_removal_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_event_removal_proto_rawDesc = "" +
 	"\n" +
-	"!threadkeep/v1/event_removal.proto\x12\rthreadkeep.v1\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\x9a\x02\n" +
+	"!threadkeep/v1/event_removal.proto\x12\rthreadkeep.v1\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\xb6\x02\n" +
 	"\rRemovalNotice\x12.\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.threadkeep.v1.RemovalKindR\x04kind\x12\x16\n" +
 	"\x06erased\x18\x02 \x01(\bR\x06erased\x12\x18\n" +
@@ -776,7 +1096,8 @@ const file_threadkeep_v1_event_removal_proto_rawDesc = "" +
 	"\vthrough_seq\x18\x06 \x01(\x03R\n" +
 	"throughSeq\x127\n" +
 	"\binserted\x18\a \x03(\v2\x1b.threadkeep.v1.SessionEventR\binserted\x12\x1c\n" +
-	"\tcontinues\x18\b \x01(\bR\tcontinues\"\xa8\x02\n" +
+	"\tcontinues\x18\b \x01(\bR\tcontinues\x12\x1a\n" +
+	"\brestored\x18\t \x01(\x03R\brestored\"\xa8\x02\n" +
 	"\x10PopEventsRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x05R\x05count\x12\x1b\n" +
@@ -807,13 +1128,37 @@ const file_threadkeep_v1_event_removal_proto_rawDesc = "" +
 	"\x0ewindow_version\x18\x03 \x01(\x03R\rwindowVersion\x12\x19\n" +
 	"\blast_seq\x18\x04 \x01(\x03R\alastSeq\x12\x1a\n" +
 	"\breplayed\x18\x05 \x01(\bR\breplayed\x127\n" +
-	"\areceipt\x18\x06 \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt\"\xd9\x01\n" +
+	"\areceipt\x18\x06 \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt\"\x9e\x03\n" +
+	"\x14RewindSessionRequest\x123\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x17\n" +
+	"\x06at_seq\x18\x02 \x01(\x03H\x00R\x05atSeq\x12 \n" +
+	"\vat_event_id\x18\x03 \x01(\tH\x00R\tatEventId\x12*\n" +
+	"\x10at_invocation_id\x18\x04 \x01(\tH\x00R\x0eatInvocationId\x12&\n" +
+	"\x0eat_log_version\x18\x05 \x01(\x03H\x00R\fatLogVersion\x12.\n" +
+	"\x04mode\x18\x06 \x01(\x0e2\x1a.threadkeep.v1.RemovalModeR\x04mode\x125\n" +
+	"\x14expected_log_version\x18\a \x01(\x03H\x01R\x12expectedLogVersion\x88\x01\x01\x12!\n" +
+	"\foperation_id\x18\b \x01(\tR\voperationId\x12\x16\n" +
+	"\x06always\x18\t \x01(\bR\x06alwaysB\a\n" +
+	"\x05pointB\x17\n" +
+	"\x15_expected_log_version\"\xbc\x02\n" +
+	"\x15RewindSessionResponse\x12\x18\n" +
+	"\aremoved\x18\x01 \x01(\x03R\aremoved\x12\x1a\n" +
+	"\brestored\x18\x02 \x01(\x03R\brestored\x12\x1f\n" +
+	"\vlog_version\x18\x03 \x01(\x03R\n" +
+	"logVersion\x12%\n" +
+	"\x0ewindow_version\x18\x04 \x01(\x03R\rwindowVersion\x12\x19\n" +
+	"\blast_seq\x18\x05 \x01(\x03R\alastSeq\x125\n" +
+	"\x06window\x18\x06 \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06window\x12\x1a\n" +
+	"\breplayed\x18\a \x01(\bR\breplayed\x127\n" +
+	"\areceipt\x18\b \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt\"\x98\x02\n" +
 	"\x12EraseEventsRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x1b\n" +
-	"\tevent_ids\x18\x02 \x03(\tR\beventIds\x125\n" +
+	"\tevent_ids\x18\x02 \x03(\tR\beventIds\x12%\n" +
+	"\x0einvocation_ids\x18\x06 \x03(\tR\rinvocationIds\x12\x16\n" +
+	"\x06branch\x18\a \x01(\tR\x06branch\x125\n" +
 	"\x14expected_log_version\x18\x04 \x01(\x03H\x00R\x12expectedLogVersion\x88\x01\x01\x12!\n" +
 	"\foperation_id\x18\x05 \x01(\tR\voperationIdB\x17\n" +
-	"\x15_expected_log_version\"\x81\x02\n" +
+	"\x15_expected_log_version\"\x95\x02\n" +
 	"\x13EraseEventsResponse\x12\x16\n" +
 	"\x06erased\x18\x01 \x01(\x03R\x06erased\x12\x1f\n" +
 	"\vlog_version\x18\x02 \x01(\x03R\n" +
@@ -821,17 +1166,19 @@ const file_threadkeep_v1_event_removal_proto_rawDesc = "" +
 	"\x0ewindow_version\x18\x03 \x01(\x03R\rwindowVersion\x125\n" +
 	"\x06window\x18\x04 \x01(\v2\x1d.threadkeep.v1.WindowCountersR\x06window\x12\x1a\n" +
 	"\breplayed\x18\x05 \x01(\bR\breplayed\x127\n" +
-	"\areceipt\x18\x06 \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt*]\n" +
+	"\areceipt\x18\x06 \x01(\v2\x1d.threadkeep.v1.ErasureReceiptR\areceipt\x12\x12\n" +
+	"\x04more\x18\a \x01(\bR\x04more*]\n" +
 	"\vRemovalMode\x12\x1c\n" +
 	"\x18REMOVAL_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REMOVAL_MODE_ARCHIVE\x10\x01\x12\x16\n" +
-	"\x12REMOVAL_MODE_ERASE\x10\x02*\x92\x01\n" +
+	"\x12REMOVAL_MODE_ERASE\x10\x02*\xac\x01\n" +
 	"\vRemovalKind\x12\x1c\n" +
 	"\x18REMOVAL_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13REMOVAL_KIND_POPPED\x10\x01\x12\x18\n" +
 	"\x14REMOVAL_KIND_CLEARED\x10\x02\x12\x17\n" +
 	"\x13REMOVAL_KIND_ERASED\x10\x03\x12\x19\n" +
-	"\x15REMOVAL_KIND_REPLACED\x10\x04BU\n" +
+	"\x15REMOVAL_KIND_REPLACED\x10\x04\x12\x18\n" +
+	"\x14REMOVAL_KIND_REWOUND\x10\x05BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -847,41 +1194,47 @@ func file_threadkeep_v1_event_removal_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_event_removal_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_threadkeep_v1_event_removal_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_threadkeep_v1_event_removal_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_threadkeep_v1_event_removal_proto_goTypes = []any{
-	(RemovalMode)(0),            // 0: threadkeep.v1.RemovalMode
-	(RemovalKind)(0),            // 1: threadkeep.v1.RemovalKind
-	(*RemovalNotice)(nil),       // 2: threadkeep.v1.RemovalNotice
-	(*PopEventsRequest)(nil),    // 3: threadkeep.v1.PopEventsRequest
-	(*PopEventsResponse)(nil),   // 4: threadkeep.v1.PopEventsResponse
-	(*ClearEventsRequest)(nil),  // 5: threadkeep.v1.ClearEventsRequest
-	(*ClearEventsResponse)(nil), // 6: threadkeep.v1.ClearEventsResponse
-	(*EraseEventsRequest)(nil),  // 7: threadkeep.v1.EraseEventsRequest
-	(*EraseEventsResponse)(nil), // 8: threadkeep.v1.EraseEventsResponse
-	(*SessionEvent)(nil),        // 9: threadkeep.v1.SessionEvent
-	(*SessionRef)(nil),          // 10: threadkeep.v1.SessionRef
-	(*WindowCounters)(nil),      // 11: threadkeep.v1.WindowCounters
-	(*ErasureReceipt)(nil),      // 12: threadkeep.v1.ErasureReceipt
+	(RemovalMode)(0),              // 0: threadkeep.v1.RemovalMode
+	(RemovalKind)(0),              // 1: threadkeep.v1.RemovalKind
+	(*RemovalNotice)(nil),         // 2: threadkeep.v1.RemovalNotice
+	(*PopEventsRequest)(nil),      // 3: threadkeep.v1.PopEventsRequest
+	(*PopEventsResponse)(nil),     // 4: threadkeep.v1.PopEventsResponse
+	(*ClearEventsRequest)(nil),    // 5: threadkeep.v1.ClearEventsRequest
+	(*ClearEventsResponse)(nil),   // 6: threadkeep.v1.ClearEventsResponse
+	(*RewindSessionRequest)(nil),  // 7: threadkeep.v1.RewindSessionRequest
+	(*RewindSessionResponse)(nil), // 8: threadkeep.v1.RewindSessionResponse
+	(*EraseEventsRequest)(nil),    // 9: threadkeep.v1.EraseEventsRequest
+	(*EraseEventsResponse)(nil),   // 10: threadkeep.v1.EraseEventsResponse
+	(*SessionEvent)(nil),          // 11: threadkeep.v1.SessionEvent
+	(*SessionRef)(nil),            // 12: threadkeep.v1.SessionRef
+	(*WindowCounters)(nil),        // 13: threadkeep.v1.WindowCounters
+	(*ErasureReceipt)(nil),        // 14: threadkeep.v1.ErasureReceipt
 }
 var file_threadkeep_v1_event_removal_proto_depIdxs = []int32{
 	1,  // 0: threadkeep.v1.RemovalNotice.kind:type_name -> threadkeep.v1.RemovalKind
-	9,  // 1: threadkeep.v1.RemovalNotice.inserted:type_name -> threadkeep.v1.SessionEvent
-	10, // 2: threadkeep.v1.PopEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	11, // 1: threadkeep.v1.RemovalNotice.inserted:type_name -> threadkeep.v1.SessionEvent
+	12, // 2: threadkeep.v1.PopEventsRequest.session:type_name -> threadkeep.v1.SessionRef
 	0,  // 3: threadkeep.v1.PopEventsRequest.mode:type_name -> threadkeep.v1.RemovalMode
-	9,  // 4: threadkeep.v1.PopEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
-	11, // 5: threadkeep.v1.PopEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
-	12, // 6: threadkeep.v1.PopEventsResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	10, // 7: threadkeep.v1.ClearEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	11, // 4: threadkeep.v1.PopEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
+	13, // 5: threadkeep.v1.PopEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
+	14, // 6: threadkeep.v1.PopEventsResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	12, // 7: threadkeep.v1.ClearEventsRequest.session:type_name -> threadkeep.v1.SessionRef
 	0,  // 8: threadkeep.v1.ClearEventsRequest.mode:type_name -> threadkeep.v1.RemovalMode
-	12, // 9: threadkeep.v1.ClearEventsResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	10, // 10: threadkeep.v1.EraseEventsRequest.session:type_name -> threadkeep.v1.SessionRef
-	11, // 11: threadkeep.v1.EraseEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
-	12, // 12: threadkeep.v1.EraseEventsResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	14, // 9: threadkeep.v1.ClearEventsResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	12, // 10: threadkeep.v1.RewindSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	0,  // 11: threadkeep.v1.RewindSessionRequest.mode:type_name -> threadkeep.v1.RemovalMode
+	13, // 12: threadkeep.v1.RewindSessionResponse.window:type_name -> threadkeep.v1.WindowCounters
+	14, // 13: threadkeep.v1.RewindSessionResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	12, // 14: threadkeep.v1.EraseEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	13, // 15: threadkeep.v1.EraseEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
+	14, // 16: threadkeep.v1.EraseEventsResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_event_removal_proto_init() }
@@ -894,14 +1247,20 @@ func file_threadkeep_v1_event_removal_proto_init() {
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_event_removal_proto_msgTypes[1].OneofWrappers = []any{}
 	file_threadkeep_v1_event_removal_proto_msgTypes[3].OneofWrappers = []any{}
-	file_threadkeep_v1_event_removal_proto_msgTypes[5].OneofWrappers = []any{}
+	file_threadkeep_v1_event_removal_proto_msgTypes[5].OneofWrappers = []any{
+		(*RewindSessionRequest_AtSeq)(nil),
+		(*RewindSessionRequest_AtEventId)(nil),
+		(*RewindSessionRequest_AtInvocationId)(nil),
+		(*RewindSessionRequest_AtLogVersion)(nil),
+	}
+	file_threadkeep_v1_event_removal_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_event_removal_proto_rawDesc), len(file_threadkeep_v1_event_removal_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -11,6 +11,7 @@ package threadkeepv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -1739,11 +1740,695 @@ func (x *GetContextResponse) GetMaxBytes() int64 {
 	return 0
 }
 
+// Request of LoadSession. Without a spec and exclude_events, it returns a page of events.
+type LoadSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Session to load.
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// As in ListEventsRequest.
+	Filter *EventFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
+	// As in ListEventsRequest.
+	Order SortOrder `protobuf:"varint,3,opt,name=order,proto3,enum=threadkeep.v1.SortOrder" json:"order,omitempty"`
+	// As in ListEventsRequest.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// If present, the context that GetContext returns for it, in place of a page of events. Not with filter, order and page_size.
+	Spec *ContextSpec `protobuf:"bytes,5,opt,name=spec,proto3" json:"spec,omitempty"`
+	// If true, neither events nor a context are returned. Not with filter, order, page_size and spec.
+	ExcludeEvents bool `protobuf:"varint,6,opt,name=exclude_events,json=excludeEvents,proto3" json:"exclude_events,omitempty"`
+	// Scopes of the state to return, each once. Empty means all that the credential has access to; STATE_SCOPE_APP with a
+	// credential that is bound to a user is PERMISSION_DENIED.
+	StateScopes []StateScope `protobuf:"varint,7,rep,packed,name=state_scopes,json=stateScopes,proto3,enum=threadkeep.v1.StateScope" json:"state_scopes,omitempty"`
+	// If true, newest_event is returned.
+	WithNewestEvent bool `protobuf:"varint,8,opt,name=with_newest_event,json=withNewestEvent,proto3" json:"with_newest_event,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *LoadSessionRequest) Reset() {
+	*x = LoadSessionRequest{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadSessionRequest) ProtoMessage() {}
+
+func (x *LoadSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadSessionRequest.ProtoReflect.Descriptor instead.
+func (*LoadSessionRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *LoadSessionRequest) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *LoadSessionRequest) GetFilter() *EventFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *LoadSessionRequest) GetOrder() SortOrder {
+	if x != nil {
+		return x.Order
+	}
+	return SortOrder_SORT_ORDER_UNSPECIFIED
+}
+
+func (x *LoadSessionRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *LoadSessionRequest) GetSpec() *ContextSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *LoadSessionRequest) GetExcludeEvents() bool {
+	if x != nil {
+		return x.ExcludeEvents
+	}
+	return false
+}
+
+func (x *LoadSessionRequest) GetStateScopes() []StateScope {
+	if x != nil {
+		return x.StateScopes
+	}
+	return nil
+}
+
+func (x *LoadSessionRequest) GetWithNewestEvent() bool {
+	if x != nil {
+		return x.WithNewestEvent
+	}
+	return false
+}
+
+// Response of LoadSession. Everything is of one moment. The state has at most half of the server's max_response_bytes, newest_event
+// at most half of what is left, and the events or the context the rest.
+type LoadSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// Its state.
+	State *SessionState `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// The last event in window order, archived or not, if with_newest_event is set. Absent if there is none, or if it does not
+	// fit.
+	NewestEvent *SessionEvent `protobuf:"bytes,3,opt,name=newest_event,json=newestEvent,proto3" json:"newest_event,omitempty"`
+	// What was requested of the log.
+	//
+	// Types that are valid to be assigned to Log:
+	//
+	//	*LoadSessionResponse_Events
+	//	*LoadSessionResponse_Context
+	Log           isLoadSessionResponse_Log `protobuf_oneof:"log"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadSessionResponse) Reset() {
+	*x = LoadSessionResponse{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadSessionResponse) ProtoMessage() {}
+
+func (x *LoadSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadSessionResponse.ProtoReflect.Descriptor instead.
+func (*LoadSessionResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *LoadSessionResponse) GetSession() *Session {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *LoadSessionResponse) GetState() *SessionState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *LoadSessionResponse) GetNewestEvent() *SessionEvent {
+	if x != nil {
+		return x.NewestEvent
+	}
+	return nil
+}
+
+func (x *LoadSessionResponse) GetLog() isLoadSessionResponse_Log {
+	if x != nil {
+		return x.Log
+	}
+	return nil
+}
+
+func (x *LoadSessionResponse) GetEvents() *ListEventsResponse {
+	if x != nil {
+		if x, ok := x.Log.(*LoadSessionResponse_Events); ok {
+			return x.Events
+		}
+	}
+	return nil
+}
+
+func (x *LoadSessionResponse) GetContext() *GetContextResponse {
+	if x != nil {
+		if x, ok := x.Log.(*LoadSessionResponse_Context); ok {
+			return x.Context
+		}
+	}
+	return nil
+}
+
+type isLoadSessionResponse_Log interface {
+	isLoadSessionResponse_Log()
+}
+
+type LoadSessionResponse_Events struct {
+	// The page of events. ListEvents accepts its next_page_token, with the same session, filter and order.
+	Events *ListEventsResponse `protobuf:"bytes,4,opt,name=events,proto3,oneof"`
+}
+
+type LoadSessionResponse_Context struct {
+	// The context.
+	Context *GetContextResponse `protobuf:"bytes,5,opt,name=context,proto3,oneof"`
+}
+
+func (*LoadSessionResponse_Events) isLoadSessionResponse_Log() {}
+
+func (*LoadSessionResponse_Context) isLoadSessionResponse_Log() {}
+
+// A branch that has events.
+type Branch struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Dotted path of the branch; empty for the root.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of its events, archived ones and tombstones included. At most 10,001, which means more than 10,000. Absent for the root
+	// if the other branches have more than 100,000 events together.
+	EventCount *int64 `protobuf:"varint,2,opt,name=event_count,json=eventCount,proto3,oneof" json:"event_count,omitempty"`
+	// Seq of its first event in window order. Absent for the root if none of the first 10,000 events of the log is on it.
+	FirstSeq *int64 `protobuf:"varint,3,opt,name=first_seq,json=firstSeq,proto3,oneof" json:"first_seq,omitempty"`
+	// Time of that event: its event_time or, if absent, its record_time.
+	FirstTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=first_time,json=firstTime,proto3" json:"first_time,omitempty"`
+	// Seq of its last event in window order. Absent for the root if none of the last 10,000 events of the log is on it.
+	LastSeq *int64 `protobuf:"varint,5,opt,name=last_seq,json=lastSeq,proto3,oneof" json:"last_seq,omitempty"`
+	// Time of that event, as first_time.
+	LastTime      *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Branch) Reset() {
+	*x = Branch{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Branch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Branch) ProtoMessage() {}
+
+func (x *Branch) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Branch.ProtoReflect.Descriptor instead.
+func (*Branch) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Branch) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Branch) GetEventCount() int64 {
+	if x != nil && x.EventCount != nil {
+		return *x.EventCount
+	}
+	return 0
+}
+
+func (x *Branch) GetFirstSeq() int64 {
+	if x != nil && x.FirstSeq != nil {
+		return *x.FirstSeq
+	}
+	return 0
+}
+
+func (x *Branch) GetFirstTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstTime
+	}
+	return nil
+}
+
+func (x *Branch) GetLastSeq() int64 {
+	if x != nil && x.LastSeq != nil {
+		return *x.LastSeq
+	}
+	return 0
+}
+
+func (x *Branch) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
+// Request of ListBranches.
+type ListBranchesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Session whose branches are listed.
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// Maximum number of branches per page. 0 means 100. Values above 100 are coerced to 100. Negative values are rejected.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBranchesRequest) Reset() {
+	*x = ListBranchesRequest{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBranchesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBranchesRequest) ProtoMessage() {}
+
+func (x *ListBranchesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBranchesRequest.ProtoReflect.Descriptor instead.
+func (*ListBranchesRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListBranchesRequest) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *ListBranchesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListBranchesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Response of ListBranches.
+type ListBranchesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Branches of this page. A branch that has its first event while pages are read is listed if its place is not passed yet.
+	Branches []*Branch `protobuf:"bytes,1,rep,name=branches,proto3" json:"branches,omitempty"`
+	// Token of the next page. Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBranchesResponse) Reset() {
+	*x = ListBranchesResponse{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBranchesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBranchesResponse) ProtoMessage() {}
+
+func (x *ListBranchesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBranchesResponse.ProtoReflect.Descriptor instead.
+func (*ListBranchesResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ListBranchesResponse) GetBranches() []*Branch {
+	if x != nil {
+		return x.Branches
+	}
+	return nil
+}
+
+func (x *ListBranchesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// The token usage of the events of one turn, invocation and branch, of one page.
+type UsageEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Seq of the event that starts the turn (see WindowCounters.turns) with these events, in window order; 0 before the first turn.
+	TurnSeq int64 `protobuf:"varint,1,opt,name=turn_seq,json=turnSeq,proto3" json:"turn_seq,omitempty"`
+	// See SessionEvent.invocation_id.
+	InvocationId string `protobuf:"bytes,2,opt,name=invocation_id,json=invocationId,proto3" json:"invocation_id,omitempty"`
+	// Branch of the events; empty for the root.
+	Branch string `protobuf:"bytes,3,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Number of events with usage.
+	Events int64 `protobuf:"varint,4,opt,name=events,proto3" json:"events,omitempty"`
+	// Lowest seq of these events.
+	FirstSeq int64 `protobuf:"varint,5,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
+	// Highest seq of these events.
+	LastSeq int64 `protobuf:"varint,6,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
+	// Their usage. Session.usage also has that of compactions, and of events that were erased since.
+	Usage         *TokenUsage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UsageEntry) Reset() {
+	*x = UsageEntry{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UsageEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UsageEntry) ProtoMessage() {}
+
+func (x *UsageEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UsageEntry.ProtoReflect.Descriptor instead.
+func (*UsageEntry) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *UsageEntry) GetTurnSeq() int64 {
+	if x != nil {
+		return x.TurnSeq
+	}
+	return 0
+}
+
+func (x *UsageEntry) GetInvocationId() string {
+	if x != nil {
+		return x.InvocationId
+	}
+	return ""
+}
+
+func (x *UsageEntry) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *UsageEntry) GetEvents() int64 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *UsageEntry) GetFirstSeq() int64 {
+	if x != nil {
+		return x.FirstSeq
+	}
+	return 0
+}
+
+func (x *UsageEntry) GetLastSeq() int64 {
+	if x != nil {
+		return x.LastSeq
+	}
+	return 0
+}
+
+func (x *UsageEntry) GetUsage() *TokenUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// Request of ListUsage.
+type ListUsageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Session whose usage is summed.
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// Branch of the events, exactly this one; empty for the root. Absent means all branches.
+	Branch *string `protobuf:"bytes,2,opt,name=branch,proto3,oneof" json:"branch,omitempty"`
+	// Seq that events must exceed.
+	AfterSeq *int64 `protobuf:"varint,3,opt,name=after_seq,json=afterSeq,proto3,oneof" json:"after_seq,omitempty"`
+	// Seq that events must precede.
+	BeforeSeq *int64 `protobuf:"varint,4,opt,name=before_seq,json=beforeSeq,proto3,oneof" json:"before_seq,omitempty"`
+	// Maximum number of events to read per page. 0 means the server's limit (1,000). Values above it are coerced to it. Negative values
+	// are rejected.
+	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUsageRequest) Reset() {
+	*x = ListUsageRequest{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUsageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUsageRequest) ProtoMessage() {}
+
+func (x *ListUsageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUsageRequest.ProtoReflect.Descriptor instead.
+func (*ListUsageRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ListUsageRequest) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *ListUsageRequest) GetBranch() string {
+	if x != nil && x.Branch != nil {
+		return *x.Branch
+	}
+	return ""
+}
+
+func (x *ListUsageRequest) GetAfterSeq() int64 {
+	if x != nil && x.AfterSeq != nil {
+		return *x.AfterSeq
+	}
+	return 0
+}
+
+func (x *ListUsageRequest) GetBeforeSeq() int64 {
+	if x != nil && x.BeforeSeq != nil {
+		return *x.BeforeSeq
+	}
+	return 0
+}
+
+func (x *ListUsageRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListUsageRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Response of ListUsage.
+type ListUsageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Usage of the events of this page, in the order of their first event in window order. May be empty and not be the last page.
+	Entries []*UsageEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Token of the next page. Empty on the last page. A page also ends where its events have more than 16 MiB.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUsageResponse) Reset() {
+	*x = ListUsageResponse{}
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUsageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUsageResponse) ProtoMessage() {}
+
+func (x *ListUsageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_event_service_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUsageResponse.ProtoReflect.Descriptor instead.
+func (*ListUsageResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_event_service_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ListUsageResponse) GetEntries() []*UsageEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListUsageResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_threadkeep_v1_event_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\n" +
-	"!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\x1a\x19threadkeep/v1/state.proto\"\xdf\x02\n" +
+	"!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\x1a\x19threadkeep/v1/state.proto\"\xdf\x02\n" +
 	"\x0fCreateIfMissing\x12-\n" +
 	"\x06expiry\x18\x01 \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12#\n" +
 	"\rmetadata_json\x18\x02 \x01(\tR\fmetadataJson\x12B\n" +
@@ -1872,7 +2557,69 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\x10session_last_seq\x18\n" +
 	" \x01(\x03R\x0esessionLastSeq\x126\n" +
 	"\x17compactable_through_seq\x18\v \x01(\x03R\x15compactableThroughSeq\x12\x1b\n" +
-	"\tmax_bytes\x18\x0e \x01(\x03R\bmaxBytes*h\n" +
+	"\tmax_bytes\x18\x0e \x01(\x03R\bmaxBytes\"\x8b\x03\n" +
+	"\x12LoadSessionRequest\x123\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x122\n" +
+	"\x06filter\x18\x02 \x01(\v2\x1a.threadkeep.v1.EventFilterR\x06filter\x12.\n" +
+	"\x05order\x18\x03 \x01(\x0e2\x18.threadkeep.v1.SortOrderR\x05order\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12.\n" +
+	"\x04spec\x18\x05 \x01(\v2\x1a.threadkeep.v1.ContextSpecR\x04spec\x12%\n" +
+	"\x0eexclude_events\x18\x06 \x01(\bR\rexcludeEvents\x12<\n" +
+	"\fstate_scopes\x18\a \x03(\x0e2\x19.threadkeep.v1.StateScopeR\vstateScopes\x12*\n" +
+	"\x11with_newest_event\x18\b \x01(\bR\x0fwithNewestEvent\"\xbd\x02\n" +
+	"\x13LoadSessionResponse\x120\n" +
+	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\x121\n" +
+	"\x05state\x18\x02 \x01(\v2\x1b.threadkeep.v1.SessionStateR\x05state\x12>\n" +
+	"\fnewest_event\x18\x03 \x01(\v2\x1b.threadkeep.v1.SessionEventR\vnewestEvent\x12;\n" +
+	"\x06events\x18\x04 \x01(\v2!.threadkeep.v1.ListEventsResponseH\x00R\x06events\x12=\n" +
+	"\acontext\x18\x05 \x01(\v2!.threadkeep.v1.GetContextResponseH\x00R\acontextB\x05\n" +
+	"\x03log\"\xa3\x02\n" +
+	"\x06Branch\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
+	"\vevent_count\x18\x02 \x01(\x03H\x00R\n" +
+	"eventCount\x88\x01\x01\x12 \n" +
+	"\tfirst_seq\x18\x03 \x01(\x03H\x01R\bfirstSeq\x88\x01\x01\x129\n" +
+	"\n" +
+	"first_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tfirstTime\x12\x1e\n" +
+	"\blast_seq\x18\x05 \x01(\x03H\x02R\alastSeq\x88\x01\x01\x127\n" +
+	"\tlast_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\blastTimeB\x0e\n" +
+	"\f_event_countB\f\n" +
+	"\n" +
+	"_first_seqB\v\n" +
+	"\t_last_seq\"\x86\x01\n" +
+	"\x13ListBranchesRequest\x123\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"q\n" +
+	"\x14ListBranchesResponse\x121\n" +
+	"\bbranches\x18\x01 \x03(\v2\x15.threadkeep.v1.BranchR\bbranches\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe5\x01\n" +
+	"\n" +
+	"UsageEntry\x12\x19\n" +
+	"\bturn_seq\x18\x01 \x01(\x03R\aturnSeq\x12#\n" +
+	"\rinvocation_id\x18\x02 \x01(\tR\finvocationId\x12\x16\n" +
+	"\x06branch\x18\x03 \x01(\tR\x06branch\x12\x16\n" +
+	"\x06events\x18\x04 \x01(\x03R\x06events\x12\x1b\n" +
+	"\tfirst_seq\x18\x05 \x01(\x03R\bfirstSeq\x12\x19\n" +
+	"\blast_seq\x18\x06 \x01(\x03R\alastSeq\x12/\n" +
+	"\x05usage\x18\a \x01(\v2\x19.threadkeep.v1.TokenUsageR\x05usage\"\x8e\x02\n" +
+	"\x10ListUsageRequest\x123\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x1b\n" +
+	"\x06branch\x18\x02 \x01(\tH\x00R\x06branch\x88\x01\x01\x12 \n" +
+	"\tafter_seq\x18\x03 \x01(\x03H\x01R\bafterSeq\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"before_seq\x18\x04 \x01(\x03H\x02R\tbeforeSeq\x88\x01\x01\x12\x1b\n" +
+	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageTokenB\t\n" +
+	"\a_branchB\f\n" +
+	"\n" +
+	"_after_seqB\r\n" +
+	"\v_before_seq\"p\n" +
+	"\x11ListUsageResponse\x123\n" +
+	"\aentries\x18\x01 \x03(\v2\x19.threadkeep.v1.UsageEntryR\aentries\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*h\n" +
 	"\bIfExists\x12\x19\n" +
 	"\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n" +
@@ -1881,7 +2628,8 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\tSortOrder\x12\x1a\n" +
 	"\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n" +
-	"\x15SORT_ORDER_DESCENDING\x10\x022\xc8\a\n" +
+	"\x15SORT_ORDER_DESCENDING\x10\x022\xc7\n" +
+	"\n" +
 	"\fEventService\x12`\n" +
 	"\fAppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12d\n" +
 	"\fAppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\a\x88\xb6\x18\x03\x90\x02\x00(\x010\x01\x12T\n" +
@@ -1890,8 +2638,12 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"ListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12f\n" +
 	"\x0eListUserEvents\x12$.threadkeep.v1.ListUserEventsRequest\x1a%.threadkeep.v1.ListUserEventsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12Z\n" +
 	"\n" +
-	"GetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12W\n" +
-	"\tPopEvents\x12\x1f.threadkeep.v1.PopEventsRequest\x1a .threadkeep.v1.PopEventsResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12]\n" +
+	"GetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12]\n" +
+	"\vLoadSession\x12!.threadkeep.v1.LoadSessionRequest\x1a\".threadkeep.v1.LoadSessionResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12`\n" +
+	"\fListBranches\x12\".threadkeep.v1.ListBranchesRequest\x1a#.threadkeep.v1.ListBranchesResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12W\n" +
+	"\tListUsage\x12\x1f.threadkeep.v1.ListUsageRequest\x1a .threadkeep.v1.ListUsageResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12W\n" +
+	"\tPopEvents\x12\x1f.threadkeep.v1.PopEventsRequest\x1a .threadkeep.v1.PopEventsResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12c\n" +
+	"\rRewindSession\x12#.threadkeep.v1.RewindSessionRequest\x1a$.threadkeep.v1.RewindSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12]\n" +
 	"\vClearEvents\x12!.threadkeep.v1.ClearEventsRequest\x1a\".threadkeep.v1.ClearEventsResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12]\n" +
 	"\vEraseEvents\x12!.threadkeep.v1.EraseEventsRequest\x1a\".threadkeep.v1.EraseEventsResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12c\n" +
 	"\rReplaceSuffix\x12#.threadkeep.v1.ReplaceSuffixRequest\x1a$.threadkeep.v1.ReplaceSuffixResponse\"\a\x88\xb6\x18\x03\x90\x02\x02BU\n" +
@@ -1910,7 +2662,7 @@ func file_threadkeep_v1_event_service_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_event_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_threadkeep_v1_event_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_threadkeep_v1_event_service_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_threadkeep_v1_event_service_proto_goTypes = []any{
 	(IfExists)(0),                  // 0: threadkeep.v1.IfExists
 	(SortOrder)(0),                 // 1: threadkeep.v1.SortOrder
@@ -1933,88 +2685,128 @@ var file_threadkeep_v1_event_service_proto_goTypes = []any{
 	(*ListUserEventsResponse)(nil), // 18: threadkeep.v1.ListUserEventsResponse
 	(*GetContextRequest)(nil),      // 19: threadkeep.v1.GetContextRequest
 	(*GetContextResponse)(nil),     // 20: threadkeep.v1.GetContextResponse
-	nil,                            // 21: threadkeep.v1.CreateIfMissing.LabelsEntry
-	nil,                            // 22: threadkeep.v1.CreateIfMissing.StateEntry
-	nil,                            // 23: threadkeep.v1.AppendError.MetadataEntry
-	(*Expiry)(nil),                 // 24: threadkeep.v1.Expiry
-	(*SessionRef)(nil),             // 25: threadkeep.v1.SessionRef
-	(*SessionEvent)(nil),           // 26: threadkeep.v1.SessionEvent
-	(*StateDelta)(nil),             // 27: threadkeep.v1.StateDelta
-	(RemovalMode)(0),               // 28: threadkeep.v1.RemovalMode
-	(*WindowCounters)(nil),         // 29: threadkeep.v1.WindowCounters
-	(*ErasureReceipt)(nil),         // 30: threadkeep.v1.ErasureReceipt
-	(*EventFilter)(nil),            // 31: threadkeep.v1.EventFilter
-	(*ContextSpec)(nil),            // 32: threadkeep.v1.ContextSpec
-	(*PopEventsRequest)(nil),       // 33: threadkeep.v1.PopEventsRequest
-	(*ClearEventsRequest)(nil),     // 34: threadkeep.v1.ClearEventsRequest
-	(*EraseEventsRequest)(nil),     // 35: threadkeep.v1.EraseEventsRequest
-	(*PopEventsResponse)(nil),      // 36: threadkeep.v1.PopEventsResponse
-	(*ClearEventsResponse)(nil),    // 37: threadkeep.v1.ClearEventsResponse
-	(*EraseEventsResponse)(nil),    // 38: threadkeep.v1.EraseEventsResponse
+	(*LoadSessionRequest)(nil),     // 21: threadkeep.v1.LoadSessionRequest
+	(*LoadSessionResponse)(nil),    // 22: threadkeep.v1.LoadSessionResponse
+	(*Branch)(nil),                 // 23: threadkeep.v1.Branch
+	(*ListBranchesRequest)(nil),    // 24: threadkeep.v1.ListBranchesRequest
+	(*ListBranchesResponse)(nil),   // 25: threadkeep.v1.ListBranchesResponse
+	(*UsageEntry)(nil),             // 26: threadkeep.v1.UsageEntry
+	(*ListUsageRequest)(nil),       // 27: threadkeep.v1.ListUsageRequest
+	(*ListUsageResponse)(nil),      // 28: threadkeep.v1.ListUsageResponse
+	nil,                            // 29: threadkeep.v1.CreateIfMissing.LabelsEntry
+	nil,                            // 30: threadkeep.v1.CreateIfMissing.StateEntry
+	nil,                            // 31: threadkeep.v1.AppendError.MetadataEntry
+	(*Expiry)(nil),                 // 32: threadkeep.v1.Expiry
+	(*SessionRef)(nil),             // 33: threadkeep.v1.SessionRef
+	(*SessionEvent)(nil),           // 34: threadkeep.v1.SessionEvent
+	(*StateDelta)(nil),             // 35: threadkeep.v1.StateDelta
+	(RemovalMode)(0),               // 36: threadkeep.v1.RemovalMode
+	(*WindowCounters)(nil),         // 37: threadkeep.v1.WindowCounters
+	(*ErasureReceipt)(nil),         // 38: threadkeep.v1.ErasureReceipt
+	(*EventFilter)(nil),            // 39: threadkeep.v1.EventFilter
+	(*ContextSpec)(nil),            // 40: threadkeep.v1.ContextSpec
+	(StateScope)(0),                // 41: threadkeep.v1.StateScope
+	(*Session)(nil),                // 42: threadkeep.v1.Session
+	(*SessionState)(nil),           // 43: threadkeep.v1.SessionState
+	(*timestamppb.Timestamp)(nil),  // 44: google.protobuf.Timestamp
+	(*TokenUsage)(nil),             // 45: threadkeep.v1.TokenUsage
+	(*PopEventsRequest)(nil),       // 46: threadkeep.v1.PopEventsRequest
+	(*RewindSessionRequest)(nil),   // 47: threadkeep.v1.RewindSessionRequest
+	(*ClearEventsRequest)(nil),     // 48: threadkeep.v1.ClearEventsRequest
+	(*EraseEventsRequest)(nil),     // 49: threadkeep.v1.EraseEventsRequest
+	(*PopEventsResponse)(nil),      // 50: threadkeep.v1.PopEventsResponse
+	(*RewindSessionResponse)(nil),  // 51: threadkeep.v1.RewindSessionResponse
+	(*ClearEventsResponse)(nil),    // 52: threadkeep.v1.ClearEventsResponse
+	(*EraseEventsResponse)(nil),    // 53: threadkeep.v1.EraseEventsResponse
 }
 var file_threadkeep_v1_event_service_proto_depIdxs = []int32{
-	24, // 0: threadkeep.v1.CreateIfMissing.expiry:type_name -> threadkeep.v1.Expiry
-	21, // 1: threadkeep.v1.CreateIfMissing.labels:type_name -> threadkeep.v1.CreateIfMissing.LabelsEntry
-	22, // 2: threadkeep.v1.CreateIfMissing.state:type_name -> threadkeep.v1.CreateIfMissing.StateEntry
-	25, // 3: threadkeep.v1.AppendEventsRequest.session:type_name -> threadkeep.v1.SessionRef
-	26, // 4: threadkeep.v1.AppendEventsRequest.events:type_name -> threadkeep.v1.SessionEvent
+	32, // 0: threadkeep.v1.CreateIfMissing.expiry:type_name -> threadkeep.v1.Expiry
+	29, // 1: threadkeep.v1.CreateIfMissing.labels:type_name -> threadkeep.v1.CreateIfMissing.LabelsEntry
+	30, // 2: threadkeep.v1.CreateIfMissing.state:type_name -> threadkeep.v1.CreateIfMissing.StateEntry
+	33, // 3: threadkeep.v1.AppendEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	34, // 4: threadkeep.v1.AppendEventsRequest.events:type_name -> threadkeep.v1.SessionEvent
 	0,  // 5: threadkeep.v1.AppendEventsRequest.if_exists:type_name -> threadkeep.v1.IfExists
 	2,  // 6: threadkeep.v1.AppendEventsRequest.create_if_missing:type_name -> threadkeep.v1.CreateIfMissing
-	27, // 7: threadkeep.v1.AppendEventsRequest.state_delta:type_name -> threadkeep.v1.StateDelta
-	28, // 8: threadkeep.v1.AppendEventsRequest.replaced:type_name -> threadkeep.v1.RemovalMode
+	35, // 7: threadkeep.v1.AppendEventsRequest.state_delta:type_name -> threadkeep.v1.StateDelta
+	36, // 8: threadkeep.v1.AppendEventsRequest.replaced:type_name -> threadkeep.v1.RemovalMode
 	4,  // 9: threadkeep.v1.AppendEventsResponse.events:type_name -> threadkeep.v1.AppendedEvent
-	29, // 10: threadkeep.v1.AppendEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
-	25, // 11: threadkeep.v1.ReplaceSuffixRequest.session:type_name -> threadkeep.v1.SessionRef
-	26, // 12: threadkeep.v1.ReplaceSuffixRequest.events:type_name -> threadkeep.v1.SessionEvent
-	28, // 13: threadkeep.v1.ReplaceSuffixRequest.mode:type_name -> threadkeep.v1.RemovalMode
+	37, // 10: threadkeep.v1.AppendEventsResponse.window:type_name -> threadkeep.v1.WindowCounters
+	33, // 11: threadkeep.v1.ReplaceSuffixRequest.session:type_name -> threadkeep.v1.SessionRef
+	34, // 12: threadkeep.v1.ReplaceSuffixRequest.events:type_name -> threadkeep.v1.SessionEvent
+	36, // 13: threadkeep.v1.ReplaceSuffixRequest.mode:type_name -> threadkeep.v1.RemovalMode
 	4,  // 14: threadkeep.v1.ReplaceSuffixResponse.events:type_name -> threadkeep.v1.AppendedEvent
-	29, // 15: threadkeep.v1.ReplaceSuffixResponse.window:type_name -> threadkeep.v1.WindowCounters
-	30, // 16: threadkeep.v1.ReplaceSuffixResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	37, // 15: threadkeep.v1.ReplaceSuffixResponse.window:type_name -> threadkeep.v1.WindowCounters
+	38, // 16: threadkeep.v1.ReplaceSuffixResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
 	3,  // 17: threadkeep.v1.AppendStreamRequest.append:type_name -> threadkeep.v1.AppendEventsRequest
-	23, // 18: threadkeep.v1.AppendError.metadata:type_name -> threadkeep.v1.AppendError.MetadataEntry
+	31, // 18: threadkeep.v1.AppendError.metadata:type_name -> threadkeep.v1.AppendError.MetadataEntry
 	5,  // 19: threadkeep.v1.AppendStreamResult.appended:type_name -> threadkeep.v1.AppendEventsResponse
 	9,  // 20: threadkeep.v1.AppendStreamResult.error:type_name -> threadkeep.v1.AppendError
 	10, // 21: threadkeep.v1.AppendStreamResponse.results:type_name -> threadkeep.v1.AppendStreamResult
-	25, // 22: threadkeep.v1.GetEventRequest.session:type_name -> threadkeep.v1.SessionRef
-	26, // 23: threadkeep.v1.GetEventResponse.event:type_name -> threadkeep.v1.SessionEvent
-	25, // 24: threadkeep.v1.ListEventsRequest.session:type_name -> threadkeep.v1.SessionRef
-	31, // 25: threadkeep.v1.ListEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
+	33, // 22: threadkeep.v1.GetEventRequest.session:type_name -> threadkeep.v1.SessionRef
+	34, // 23: threadkeep.v1.GetEventResponse.event:type_name -> threadkeep.v1.SessionEvent
+	33, // 24: threadkeep.v1.ListEventsRequest.session:type_name -> threadkeep.v1.SessionRef
+	39, // 25: threadkeep.v1.ListEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
 	1,  // 26: threadkeep.v1.ListEventsRequest.order:type_name -> threadkeep.v1.SortOrder
-	26, // 27: threadkeep.v1.ListEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
-	31, // 28: threadkeep.v1.ListUserEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
-	25, // 29: threadkeep.v1.UserEvent.session:type_name -> threadkeep.v1.SessionRef
-	26, // 30: threadkeep.v1.UserEvent.event:type_name -> threadkeep.v1.SessionEvent
+	34, // 27: threadkeep.v1.ListEventsResponse.events:type_name -> threadkeep.v1.SessionEvent
+	39, // 28: threadkeep.v1.ListUserEventsRequest.filter:type_name -> threadkeep.v1.EventFilter
+	33, // 29: threadkeep.v1.UserEvent.session:type_name -> threadkeep.v1.SessionRef
+	34, // 30: threadkeep.v1.UserEvent.event:type_name -> threadkeep.v1.SessionEvent
 	17, // 31: threadkeep.v1.ListUserEventsResponse.events:type_name -> threadkeep.v1.UserEvent
-	25, // 32: threadkeep.v1.GetContextRequest.session:type_name -> threadkeep.v1.SessionRef
-	32, // 33: threadkeep.v1.GetContextRequest.spec:type_name -> threadkeep.v1.ContextSpec
-	26, // 34: threadkeep.v1.GetContextResponse.events:type_name -> threadkeep.v1.SessionEvent
-	29, // 35: threadkeep.v1.GetContextResponse.context:type_name -> threadkeep.v1.WindowCounters
-	29, // 36: threadkeep.v1.GetContextResponse.window:type_name -> threadkeep.v1.WindowCounters
-	3,  // 37: threadkeep.v1.EventService.AppendEvents:input_type -> threadkeep.v1.AppendEventsRequest
-	8,  // 38: threadkeep.v1.EventService.AppendStream:input_type -> threadkeep.v1.AppendStreamRequest
-	12, // 39: threadkeep.v1.EventService.GetEvent:input_type -> threadkeep.v1.GetEventRequest
-	14, // 40: threadkeep.v1.EventService.ListEvents:input_type -> threadkeep.v1.ListEventsRequest
-	16, // 41: threadkeep.v1.EventService.ListUserEvents:input_type -> threadkeep.v1.ListUserEventsRequest
-	19, // 42: threadkeep.v1.EventService.GetContext:input_type -> threadkeep.v1.GetContextRequest
-	33, // 43: threadkeep.v1.EventService.PopEvents:input_type -> threadkeep.v1.PopEventsRequest
-	34, // 44: threadkeep.v1.EventService.ClearEvents:input_type -> threadkeep.v1.ClearEventsRequest
-	35, // 45: threadkeep.v1.EventService.EraseEvents:input_type -> threadkeep.v1.EraseEventsRequest
-	6,  // 46: threadkeep.v1.EventService.ReplaceSuffix:input_type -> threadkeep.v1.ReplaceSuffixRequest
-	5,  // 47: threadkeep.v1.EventService.AppendEvents:output_type -> threadkeep.v1.AppendEventsResponse
-	11, // 48: threadkeep.v1.EventService.AppendStream:output_type -> threadkeep.v1.AppendStreamResponse
-	13, // 49: threadkeep.v1.EventService.GetEvent:output_type -> threadkeep.v1.GetEventResponse
-	15, // 50: threadkeep.v1.EventService.ListEvents:output_type -> threadkeep.v1.ListEventsResponse
-	18, // 51: threadkeep.v1.EventService.ListUserEvents:output_type -> threadkeep.v1.ListUserEventsResponse
-	20, // 52: threadkeep.v1.EventService.GetContext:output_type -> threadkeep.v1.GetContextResponse
-	36, // 53: threadkeep.v1.EventService.PopEvents:output_type -> threadkeep.v1.PopEventsResponse
-	37, // 54: threadkeep.v1.EventService.ClearEvents:output_type -> threadkeep.v1.ClearEventsResponse
-	38, // 55: threadkeep.v1.EventService.EraseEvents:output_type -> threadkeep.v1.EraseEventsResponse
-	7,  // 56: threadkeep.v1.EventService.ReplaceSuffix:output_type -> threadkeep.v1.ReplaceSuffixResponse
-	47, // [47:57] is the sub-list for method output_type
-	37, // [37:47] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	33, // 32: threadkeep.v1.GetContextRequest.session:type_name -> threadkeep.v1.SessionRef
+	40, // 33: threadkeep.v1.GetContextRequest.spec:type_name -> threadkeep.v1.ContextSpec
+	34, // 34: threadkeep.v1.GetContextResponse.events:type_name -> threadkeep.v1.SessionEvent
+	37, // 35: threadkeep.v1.GetContextResponse.context:type_name -> threadkeep.v1.WindowCounters
+	37, // 36: threadkeep.v1.GetContextResponse.window:type_name -> threadkeep.v1.WindowCounters
+	33, // 37: threadkeep.v1.LoadSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	39, // 38: threadkeep.v1.LoadSessionRequest.filter:type_name -> threadkeep.v1.EventFilter
+	1,  // 39: threadkeep.v1.LoadSessionRequest.order:type_name -> threadkeep.v1.SortOrder
+	40, // 40: threadkeep.v1.LoadSessionRequest.spec:type_name -> threadkeep.v1.ContextSpec
+	41, // 41: threadkeep.v1.LoadSessionRequest.state_scopes:type_name -> threadkeep.v1.StateScope
+	42, // 42: threadkeep.v1.LoadSessionResponse.session:type_name -> threadkeep.v1.Session
+	43, // 43: threadkeep.v1.LoadSessionResponse.state:type_name -> threadkeep.v1.SessionState
+	34, // 44: threadkeep.v1.LoadSessionResponse.newest_event:type_name -> threadkeep.v1.SessionEvent
+	15, // 45: threadkeep.v1.LoadSessionResponse.events:type_name -> threadkeep.v1.ListEventsResponse
+	20, // 46: threadkeep.v1.LoadSessionResponse.context:type_name -> threadkeep.v1.GetContextResponse
+	44, // 47: threadkeep.v1.Branch.first_time:type_name -> google.protobuf.Timestamp
+	44, // 48: threadkeep.v1.Branch.last_time:type_name -> google.protobuf.Timestamp
+	33, // 49: threadkeep.v1.ListBranchesRequest.session:type_name -> threadkeep.v1.SessionRef
+	23, // 50: threadkeep.v1.ListBranchesResponse.branches:type_name -> threadkeep.v1.Branch
+	45, // 51: threadkeep.v1.UsageEntry.usage:type_name -> threadkeep.v1.TokenUsage
+	33, // 52: threadkeep.v1.ListUsageRequest.session:type_name -> threadkeep.v1.SessionRef
+	26, // 53: threadkeep.v1.ListUsageResponse.entries:type_name -> threadkeep.v1.UsageEntry
+	3,  // 54: threadkeep.v1.EventService.AppendEvents:input_type -> threadkeep.v1.AppendEventsRequest
+	8,  // 55: threadkeep.v1.EventService.AppendStream:input_type -> threadkeep.v1.AppendStreamRequest
+	12, // 56: threadkeep.v1.EventService.GetEvent:input_type -> threadkeep.v1.GetEventRequest
+	14, // 57: threadkeep.v1.EventService.ListEvents:input_type -> threadkeep.v1.ListEventsRequest
+	16, // 58: threadkeep.v1.EventService.ListUserEvents:input_type -> threadkeep.v1.ListUserEventsRequest
+	19, // 59: threadkeep.v1.EventService.GetContext:input_type -> threadkeep.v1.GetContextRequest
+	21, // 60: threadkeep.v1.EventService.LoadSession:input_type -> threadkeep.v1.LoadSessionRequest
+	24, // 61: threadkeep.v1.EventService.ListBranches:input_type -> threadkeep.v1.ListBranchesRequest
+	27, // 62: threadkeep.v1.EventService.ListUsage:input_type -> threadkeep.v1.ListUsageRequest
+	46, // 63: threadkeep.v1.EventService.PopEvents:input_type -> threadkeep.v1.PopEventsRequest
+	47, // 64: threadkeep.v1.EventService.RewindSession:input_type -> threadkeep.v1.RewindSessionRequest
+	48, // 65: threadkeep.v1.EventService.ClearEvents:input_type -> threadkeep.v1.ClearEventsRequest
+	49, // 66: threadkeep.v1.EventService.EraseEvents:input_type -> threadkeep.v1.EraseEventsRequest
+	6,  // 67: threadkeep.v1.EventService.ReplaceSuffix:input_type -> threadkeep.v1.ReplaceSuffixRequest
+	5,  // 68: threadkeep.v1.EventService.AppendEvents:output_type -> threadkeep.v1.AppendEventsResponse
+	11, // 69: threadkeep.v1.EventService.AppendStream:output_type -> threadkeep.v1.AppendStreamResponse
+	13, // 70: threadkeep.v1.EventService.GetEvent:output_type -> threadkeep.v1.GetEventResponse
+	15, // 71: threadkeep.v1.EventService.ListEvents:output_type -> threadkeep.v1.ListEventsResponse
+	18, // 72: threadkeep.v1.EventService.ListUserEvents:output_type -> threadkeep.v1.ListUserEventsResponse
+	20, // 73: threadkeep.v1.EventService.GetContext:output_type -> threadkeep.v1.GetContextResponse
+	22, // 74: threadkeep.v1.EventService.LoadSession:output_type -> threadkeep.v1.LoadSessionResponse
+	25, // 75: threadkeep.v1.EventService.ListBranches:output_type -> threadkeep.v1.ListBranchesResponse
+	28, // 76: threadkeep.v1.EventService.ListUsage:output_type -> threadkeep.v1.ListUsageResponse
+	50, // 77: threadkeep.v1.EventService.PopEvents:output_type -> threadkeep.v1.PopEventsResponse
+	51, // 78: threadkeep.v1.EventService.RewindSession:output_type -> threadkeep.v1.RewindSessionResponse
+	52, // 79: threadkeep.v1.EventService.ClearEvents:output_type -> threadkeep.v1.ClearEventsResponse
+	53, // 80: threadkeep.v1.EventService.EraseEvents:output_type -> threadkeep.v1.EraseEventsResponse
+	7,  // 81: threadkeep.v1.EventService.ReplaceSuffix:output_type -> threadkeep.v1.ReplaceSuffixResponse
+	68, // [68:82] is the sub-list for method output_type
+	54, // [54:68] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_event_service_proto_init() }
@@ -2049,13 +2841,19 @@ func file_threadkeep_v1_event_service_proto_init() {
 		(*GetContextRequest_AsOfSeq)(nil),
 		(*GetContextRequest_AsOfLogVersion)(nil),
 	}
+	file_threadkeep_v1_event_service_proto_msgTypes[20].OneofWrappers = []any{
+		(*LoadSessionResponse_Events)(nil),
+		(*LoadSessionResponse_Context)(nil),
+	}
+	file_threadkeep_v1_event_service_proto_msgTypes[21].OneofWrappers = []any{}
+	file_threadkeep_v1_event_service_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_event_service_proto_rawDesc), len(file_threadkeep_v1_event_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   22,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

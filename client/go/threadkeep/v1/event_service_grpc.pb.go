@@ -27,7 +27,11 @@ const (
 	EventService_ListEvents_FullMethodName     = "/threadkeep.v1.EventService/ListEvents"
 	EventService_ListUserEvents_FullMethodName = "/threadkeep.v1.EventService/ListUserEvents"
 	EventService_GetContext_FullMethodName     = "/threadkeep.v1.EventService/GetContext"
+	EventService_LoadSession_FullMethodName    = "/threadkeep.v1.EventService/LoadSession"
+	EventService_ListBranches_FullMethodName   = "/threadkeep.v1.EventService/ListBranches"
+	EventService_ListUsage_FullMethodName      = "/threadkeep.v1.EventService/ListUsage"
 	EventService_PopEvents_FullMethodName      = "/threadkeep.v1.EventService/PopEvents"
+	EventService_RewindSession_FullMethodName  = "/threadkeep.v1.EventService/RewindSession"
 	EventService_ClearEvents_FullMethodName    = "/threadkeep.v1.EventService/ClearEvents"
 	EventService_EraseEvents_FullMethodName    = "/threadkeep.v1.EventService/EraseEvents"
 	EventService_ReplaceSuffix_FullMethodName  = "/threadkeep.v1.EventService/ReplaceSuffix"
@@ -65,17 +69,36 @@ type EventServiceClient interface {
 	// returns an empty context.
 	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	GetContext(ctx context.Context, in *GetContextRequest, opts ...grpc.CallOption) (*GetContextResponse, error)
+	// Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+	// GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+	LoadSession(ctx context.Context, in *LoadSessionRequest, opts ...grpc.CallOption) (*LoadSessionResponse, error)
+	// Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+	// with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+	ListBranches(ctx context.Context, in *ListBranchesRequest, opts ...grpc.CallOption) (*ListBranchesResponse, error)
+	// Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+	// pages: its sum is that of its parts.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+	ListUsage(ctx context.Context, in *ListUsageRequest, opts ...grpc.CallOption) (*ListUsageResponse, error)
 	// Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
 	// event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
 	// not reused, and the feed reports the removal.
 	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
 	PopEvents(ctx context.Context, in *PopEventsRequest, opts ...grpc.CallOption) (*PopEventsResponse, error)
+	// Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+	// they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+	// and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+	// point that is further back; ForkSession has no such limit.
+	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+	// PERMISSION_DENIED, STORE_UNAVAILABLE.
+	RewindSession(ctx context.Context, in *RewindSessionRequest, opts ...grpc.CallOption) (*RewindSessionResponse, error)
 	// Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
 	// with the next seq.
 	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
 	ClearEvents(ctx context.Context, in *ClearEventsRequest, opts ...grpc.CallOption) (*ClearEventsResponse, error)
-	// Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-	// memories that were made of the events stay as they are.
+	// Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+	// times, role and branch. Summaries and memories that were made of the events stay as they are.
 	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
 	EraseEvents(ctx context.Context, in *EraseEventsRequest, opts ...grpc.CallOption) (*EraseEventsResponse, error)
 	// Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
@@ -156,10 +179,50 @@ func (c *eventServiceClient) GetContext(ctx context.Context, in *GetContextReque
 	return out, nil
 }
 
+func (c *eventServiceClient) LoadSession(ctx context.Context, in *LoadSessionRequest, opts ...grpc.CallOption) (*LoadSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LoadSessionResponse)
+	err := c.cc.Invoke(ctx, EventService_LoadSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) ListBranches(ctx context.Context, in *ListBranchesRequest, opts ...grpc.CallOption) (*ListBranchesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListBranchesResponse)
+	err := c.cc.Invoke(ctx, EventService_ListBranches_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) ListUsage(ctx context.Context, in *ListUsageRequest, opts ...grpc.CallOption) (*ListUsageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListUsageResponse)
+	err := c.cc.Invoke(ctx, EventService_ListUsage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *eventServiceClient) PopEvents(ctx context.Context, in *PopEventsRequest, opts ...grpc.CallOption) (*PopEventsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PopEventsResponse)
 	err := c.cc.Invoke(ctx, EventService_PopEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) RewindSession(ctx context.Context, in *RewindSessionRequest, opts ...grpc.CallOption) (*RewindSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RewindSessionResponse)
+	err := c.cc.Invoke(ctx, EventService_RewindSession_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -228,17 +291,36 @@ type EventServiceServer interface {
 	// returns an empty context.
 	// Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
 	GetContext(context.Context, *GetContextRequest) (*GetContextResponse, error)
+	// Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+	// GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+	LoadSession(context.Context, *LoadSessionRequest) (*LoadSessionResponse, error)
+	// Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+	// with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+	ListBranches(context.Context, *ListBranchesRequest) (*ListBranchesResponse, error)
+	// Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+	// pages: its sum is that of its parts.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+	ListUsage(context.Context, *ListUsageRequest) (*ListUsageResponse, error)
 	// Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
 	// event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
 	// not reused, and the feed reports the removal.
 	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
 	PopEvents(context.Context, *PopEventsRequest) (*PopEventsResponse, error)
+	// Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+	// they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+	// and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+	// point that is further back; ForkSession has no such limit.
+	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+	// PERMISSION_DENIED, STORE_UNAVAILABLE.
+	RewindSession(context.Context, *RewindSessionRequest) (*RewindSessionResponse, error)
 	// Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
 	// with the next seq.
 	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
 	ClearEvents(context.Context, *ClearEventsRequest) (*ClearEventsResponse, error)
-	// Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-	// memories that were made of the events stay as they are.
+	// Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+	// times, role and branch. Summaries and memories that were made of the events stay as they are.
 	// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
 	EraseEvents(context.Context, *EraseEventsRequest) (*EraseEventsResponse, error)
 	// Replaces the newest events of the active window with others if these are exactly the expected ones: compare and swap.
@@ -274,8 +356,20 @@ func (UnimplementedEventServiceServer) ListUserEvents(context.Context, *ListUser
 func (UnimplementedEventServiceServer) GetContext(context.Context, *GetContextRequest) (*GetContextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetContext not implemented")
 }
+func (UnimplementedEventServiceServer) LoadSession(context.Context, *LoadSessionRequest) (*LoadSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LoadSession not implemented")
+}
+func (UnimplementedEventServiceServer) ListBranches(context.Context, *ListBranchesRequest) (*ListBranchesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListBranches not implemented")
+}
+func (UnimplementedEventServiceServer) ListUsage(context.Context, *ListUsageRequest) (*ListUsageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListUsage not implemented")
+}
 func (UnimplementedEventServiceServer) PopEvents(context.Context, *PopEventsRequest) (*PopEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PopEvents not implemented")
+}
+func (UnimplementedEventServiceServer) RewindSession(context.Context, *RewindSessionRequest) (*RewindSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RewindSession not implemented")
 }
 func (UnimplementedEventServiceServer) ClearEvents(context.Context, *ClearEventsRequest) (*ClearEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ClearEvents not implemented")
@@ -404,6 +498,60 @@ func _EventService_GetContext_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EventService_LoadSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LoadSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).LoadSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_LoadSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).LoadSession(ctx, req.(*LoadSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_ListBranches_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListBranchesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).ListBranches(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_ListBranches_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).ListBranches(ctx, req.(*ListBranchesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_ListUsage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListUsageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).ListUsage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_ListUsage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).ListUsage(ctx, req.(*ListUsageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _EventService_PopEvents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PopEventsRequest)
 	if err := dec(in); err != nil {
@@ -418,6 +566,24 @@ func _EventService_PopEvents_Handler(srv interface{}, ctx context.Context, dec f
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(EventServiceServer).PopEvents(ctx, req.(*PopEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_RewindSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RewindSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).RewindSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_RewindSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).RewindSession(ctx, req.(*RewindSessionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -504,8 +670,24 @@ var EventService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _EventService_GetContext_Handler,
 		},
 		{
+			MethodName: "LoadSession",
+			Handler:    _EventService_LoadSession_Handler,
+		},
+		{
+			MethodName: "ListBranches",
+			Handler:    _EventService_ListBranches_Handler,
+		},
+		{
+			MethodName: "ListUsage",
+			Handler:    _EventService_ListUsage_Handler,
+		},
+		{
 			MethodName: "PopEvents",
 			Handler:    _EventService_PopEvents_Handler,
+		},
+		{
+			MethodName: "RewindSession",
+			Handler:    _EventService_RewindSession_Handler,
 		},
 		{
 			MethodName: "ClearEvents",

@@ -246,13 +246,18 @@ func (x *WindowCounters) GetTokens() int64 {
 	return 0
 }
 
-// The origin of a forked session.
+// The origin of a forked session, as it was named then. It may be deleted.
 type SessionParent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session from which it was forked.
+	// Session from which it was forked. Without a user_id if the fork has been moved to another user.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Seq of the last event of the parent that the fork contains.
-	AtSeq         int64 `protobuf:"varint,2,opt,name=at_seq,json=atSeq,proto3" json:"at_seq,omitempty"`
+	// Seq of the last event of the parent that the fork contains; 0 if it contains none.
+	AtSeq int64 `protobuf:"varint,2,opt,name=at_seq,json=atSeq,proto3" json:"at_seq,omitempty"`
+	// Log version of the parent whose window and state the fork began with.
+	AtLogVersion int64 `protobuf:"varint,3,opt,name=at_log_version,json=atLogVersion,proto3" json:"at_log_version,omitempty"`
+	// Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+	// parent had on its server; a copy of the parent has another.
+	Uid           string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -301,6 +306,20 @@ func (x *SessionParent) GetAtSeq() int64 {
 	return 0
 }
 
+func (x *SessionParent) GetAtLogVersion() int64 {
+	if x != nil {
+		return x.AtLogVersion
+	}
+	return 0
+}
+
+func (x *SessionParent) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
 // The metadata of a conversation, without its events.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -319,7 +338,8 @@ type Session struct {
 	MetadataJson string `protobuf:"bytes,6,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
 	// Labels to filter by. At most 64; keys of 1 to 63 bytes, values of at most 255 bytes.
 	Labels map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
+	// OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session, also with
+	// CreateSessionRequest.parent; what ForkSession makes begins with the one after parent.at_log_version.
 	LogVersion int64 `protobuf:"varint,8,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
 	// OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
 	WindowVersion int64 `protobuf:"varint,9,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
@@ -327,15 +347,20 @@ type Session struct {
 	LastSeq int64 `protobuf:"varint,10,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
 	// OUTPUT_ONLY. Counters of the active window, maintained at append.
 	Window *WindowCounters `protobuf:"bytes,11,opt,name=window,proto3" json:"window,omitempty"`
-	// OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+	// OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+	// events that it copied is the parent's.
 	Usage *TokenUsage `protobuf:"bytes,12,opt,name=usage,proto3" json:"usage,omitempty"`
-	// OUTPUT_ONLY. Origin of the session, set if it is a fork.
+	// OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
 	Parent *SessionParent `protobuf:"bytes,13,opt,name=parent,proto3" json:"parent,omitempty"`
 	// Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
 	ContextBytes int64 `protobuf:"varint,14,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
 	// OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
 	// UpdateSessionRequest.etag.
-	Etag          string `protobuf:"bytes,15,opt,name=etag,proto3" json:"etag,omitempty"`
+	Etag string `protobuf:"bytes,15,opt,name=etag,proto3" json:"etag,omitempty"`
+	// OUTPUT_ONLY. Content bytes of the active window, maintained at append: UTF-8 bytes of text, reasoning, tool names, arguments
+	// and results, and media URIs, the measure of context_bytes and ContextSpec.max_bytes. Of events that were stored before servers
+	// measured them, it is their size.
+	ContentBytes  int64 `protobuf:"varint,16,opt,name=content_bytes,json=contentBytes,proto3" json:"content_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -475,6 +500,13 @@ func (x *Session) GetEtag() string {
 	return ""
 }
 
+func (x *Session) GetContentBytes() int64 {
+	if x != nil {
+		return x.ContentBytes
+	}
+	return 0
+}
+
 var File_threadkeep_v1_session_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_session_proto_rawDesc = "" +
@@ -497,10 +529,12 @@ const file_threadkeep_v1_session_proto_rawDesc = "" +
 	"\x06events\x18\x01 \x01(\x03R\x06events\x12\x14\n" +
 	"\x05turns\x18\x02 \x01(\x03R\x05turns\x12\x14\n" +
 	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x12\x16\n" +
-	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\"[\n" +
+	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\"\x93\x01\n" +
 	"\rSessionParent\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x15\n" +
-	"\x06at_seq\x18\x02 \x01(\x03R\x05atSeq\"\xd5\x05\n" +
+	"\x06at_seq\x18\x02 \x01(\x03R\x05atSeq\x12$\n" +
+	"\x0eat_log_version\x18\x03 \x01(\x03R\fatLogVersion\x12\x10\n" +
+	"\x03uid\x18\x04 \x01(\tR\x03uid\"\xfa\x05\n" +
 	"\aSession\x12+\n" +
 	"\x03ref\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\x03ref\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12;\n" +
@@ -521,7 +555,8 @@ const file_threadkeep_v1_session_proto_rawDesc = "" +
 	"\x05usage\x18\f \x01(\v2\x19.threadkeep.v1.TokenUsageR\x05usage\x124\n" +
 	"\x06parent\x18\r \x01(\v2\x1c.threadkeep.v1.SessionParentR\x06parent\x12#\n" +
 	"\rcontext_bytes\x18\x0e \x01(\x03R\fcontextBytes\x12\x12\n" +
-	"\x04etag\x18\x0f \x01(\tR\x04etag\x1a9\n" +
+	"\x04etag\x18\x0f \x01(\tR\x04etag\x12#\n" +
+	"\rcontent_bytes\x18\x10 \x01(\x03R\fcontentBytes\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01BU\n" +

@@ -215,7 +215,12 @@ type CreateSessionRequest struct {
 	UniqueInApp bool `protobuf:"varint,10,opt,name=unique_in_app,json=uniqueInApp,proto3" json:"unique_in_app,omitempty"`
 	// Values of the session's state by key, as JSON text: see StatePatch.set. At most 1,000. They are the first change of its
 	// state; an existing session stays as it is.
-	State         map[string]string `protobuf:"bytes,8,rep,name=state,proto3" json:"state,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	State map[string]string `protobuf:"bytes,8,rep,name=state,proto3" json:"state,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+	// session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+	// at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+	// the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+	Parent        *SessionParent `protobuf:"bytes,11,opt,name=parent,proto3" json:"parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -313,6 +318,13 @@ func (x *CreateSessionRequest) GetState() map[string]string {
 	return nil
 }
 
+func (x *CreateSessionRequest) GetParent() *SessionParent {
+	if x != nil {
+		return x.Parent
+	}
+	return nil
+}
+
 // Response of CreateSession.
 type CreateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -368,6 +380,258 @@ func (x *CreateSessionResponse) GetCreated() bool {
 	return false
 }
 
+// Request of ForkSession.
+type ForkSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Session to fork.
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// The last thing that the fork contains. None means all of the present.
+	//
+	// Types that are valid to be assigned to Point:
+	//
+	//	*ForkSessionRequest_AtSeq
+	//	*ForkSessionRequest_AtEventId
+	//	*ForkSessionRequest_AtInvocationId
+	//	*ForkSessionRequest_AtLogVersion
+	Point isForkSessionRequest_Point `protobuf_oneof:"point"`
+	// Id of the fork; its app and user_id are those of the session. Empty means that the server generates one.
+	// SESSION_ALREADY_EXISTS is returned for an id that is in use.
+	NewSessionId string `protobuf:"bytes,6,opt,name=new_session_id,json=newSessionId,proto3" json:"new_session_id,omitempty"`
+	// Expiry of the fork. That of the parent is not copied.
+	Expiry *Expiry `protobuf:"bytes,7,opt,name=expiry,proto3" json:"expiry,omitempty"`
+	// Metadata of the fork, see Session.metadata_json. Absent means the present metadata of the parent.
+	MetadataJson *string `protobuf:"bytes,8,opt,name=metadata_json,json=metadataJson,proto3,oneof" json:"metadata_json,omitempty"`
+	// Labels of the fork, in addition to the present ones of the parent, which they replace if they have the same key.
+	Labels map[string]string `protobuf:"bytes,9,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// If true, the labels of the parent are not copied.
+	WithoutParentLabels bool `protobuf:"varint,10,opt,name=without_parent_labels,json=withoutParentLabels,proto3" json:"without_parent_labels,omitempty"`
+	// See Session.context_bytes. Absent means that of the parent.
+	ContextBytes *int64 `protobuf:"varint,11,opt,name=context_bytes,json=contextBytes,proto3,oneof" json:"context_bytes,omitempty"`
+	// REQUIRED. Id of the call, chosen by the caller. A repeated call with the same id returns the fork of the first one. At most
+	// 255 bytes. See AppendEventsRequest.operation_id. It is remembered in the parent.
+	OperationId   string `protobuf:"bytes,12,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForkSessionRequest) Reset() {
+	*x = ForkSessionRequest{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForkSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForkSessionRequest) ProtoMessage() {}
+
+func (x *ForkSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForkSessionRequest.ProtoReflect.Descriptor instead.
+func (*ForkSessionRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ForkSessionRequest) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *ForkSessionRequest) GetPoint() isForkSessionRequest_Point {
+	if x != nil {
+		return x.Point
+	}
+	return nil
+}
+
+func (x *ForkSessionRequest) GetAtSeq() int64 {
+	if x != nil {
+		if x, ok := x.Point.(*ForkSessionRequest_AtSeq); ok {
+			return x.AtSeq
+		}
+	}
+	return 0
+}
+
+func (x *ForkSessionRequest) GetAtEventId() string {
+	if x != nil {
+		if x, ok := x.Point.(*ForkSessionRequest_AtEventId); ok {
+			return x.AtEventId
+		}
+	}
+	return ""
+}
+
+func (x *ForkSessionRequest) GetAtInvocationId() string {
+	if x != nil {
+		if x, ok := x.Point.(*ForkSessionRequest_AtInvocationId); ok {
+			return x.AtInvocationId
+		}
+	}
+	return ""
+}
+
+func (x *ForkSessionRequest) GetAtLogVersion() int64 {
+	if x != nil {
+		if x, ok := x.Point.(*ForkSessionRequest_AtLogVersion); ok {
+			return x.AtLogVersion
+		}
+	}
+	return 0
+}
+
+func (x *ForkSessionRequest) GetNewSessionId() string {
+	if x != nil {
+		return x.NewSessionId
+	}
+	return ""
+}
+
+func (x *ForkSessionRequest) GetExpiry() *Expiry {
+	if x != nil {
+		return x.Expiry
+	}
+	return nil
+}
+
+func (x *ForkSessionRequest) GetMetadataJson() string {
+	if x != nil && x.MetadataJson != nil {
+		return *x.MetadataJson
+	}
+	return ""
+}
+
+func (x *ForkSessionRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *ForkSessionRequest) GetWithoutParentLabels() bool {
+	if x != nil {
+		return x.WithoutParentLabels
+	}
+	return false
+}
+
+func (x *ForkSessionRequest) GetContextBytes() int64 {
+	if x != nil && x.ContextBytes != nil {
+		return *x.ContextBytes
+	}
+	return 0
+}
+
+func (x *ForkSessionRequest) GetOperationId() string {
+	if x != nil {
+		return x.OperationId
+	}
+	return ""
+}
+
+type isForkSessionRequest_Point interface {
+	isForkSessionRequest_Point()
+}
+
+type ForkSessionRequest_AtSeq struct {
+	// Seq of an event: the events up to it, at the log version that stored it. If a compaction or a removal stored it, all that
+	// this one did. At least 1, and not in the future.
+	AtSeq int64 `protobuf:"varint,2,opt,name=at_seq,json=atSeq,proto3,oneof"`
+}
+
+type ForkSessionRequest_AtEventId struct {
+	// Id of an event, as for at_seq. EVENT_NOT_FOUND is returned if the session has no such event. At most 255 bytes.
+	AtEventId string `protobuf:"bytes,3,opt,name=at_event_id,json=atEventId,proto3,oneof"`
+}
+
+type ForkSessionRequest_AtInvocationId struct {
+	// Invocation id: the end of the invocation, which is its last event in window order, as for at_seq. EVENT_NOT_FOUND is
+	// returned if no event has it. The cost grows with the number of events after it. At most 255 bytes.
+	AtInvocationId string `protobuf:"bytes,4,opt,name=at_invocation_id,json=atInvocationId,proto3,oneof"`
+}
+
+type ForkSessionRequest_AtLogVersion struct {
+	// Log version: the session directly after the change that gave it this version. Not in the future.
+	AtLogVersion int64 `protobuf:"varint,5,opt,name=at_log_version,json=atLogVersion,proto3,oneof"`
+}
+
+func (*ForkSessionRequest_AtSeq) isForkSessionRequest_Point() {}
+
+func (*ForkSessionRequest_AtEventId) isForkSessionRequest_Point() {}
+
+func (*ForkSessionRequest_AtInvocationId) isForkSessionRequest_Point() {}
+
+func (*ForkSessionRequest_AtLogVersion) isForkSessionRequest_Point() {}
+
+// Response of ForkSession.
+type ForkSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fork.
+	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// True if an earlier call with this operation id made it.
+	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForkSessionResponse) Reset() {
+	*x = ForkSessionResponse{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForkSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForkSessionResponse) ProtoMessage() {}
+
+func (x *ForkSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForkSessionResponse.ProtoReflect.Descriptor instead.
+func (*ForkSessionResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ForkSessionResponse) GetSession() *Session {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *ForkSessionResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
 // Request of GetSession.
 type GetSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -379,7 +643,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -391,7 +655,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -404,7 +668,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{3}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetSessionRequest) GetSession() *SessionRef {
@@ -425,7 +689,7 @@ type GetSessionResponse struct {
 
 func (x *GetSessionResponse) Reset() {
 	*x = GetSessionResponse{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -437,7 +701,7 @@ func (x *GetSessionResponse) String() string {
 func (*GetSessionResponse) ProtoMessage() {}
 
 func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -450,7 +714,7 @@ func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{4}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetSessionResponse) GetSession() *Session {
@@ -489,13 +753,19 @@ type ListSessionsRequest struct {
 	WithTotal bool `protobuf:"varint,15,opt,name=with_total,json=withTotal,proto3" json:"with_total,omitempty"`
 	// If true, newest_events is returned.
 	WithNewestEvent bool `protobuf:"varint,16,opt,name=with_newest_event,json=withNewestEvent,proto3" json:"with_newest_event,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// If true, states is returned.
+	WithState bool `protobuf:"varint,17,opt,name=with_state,json=withState,proto3" json:"with_state,omitempty"`
+	// Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+	// Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+	// update_time, the cost of a page grows with the number of forks.
+	ForkedFrom    string `protobuf:"bytes,18,opt,name=forked_from,json=forkedFrom,proto3" json:"forked_from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +777,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +790,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{5}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListSessionsRequest) GetApp() string {
@@ -607,6 +877,20 @@ func (x *ListSessionsRequest) GetWithNewestEvent() bool {
 	return false
 }
 
+func (x *ListSessionsRequest) GetWithState() bool {
+	if x != nil {
+		return x.WithState
+	}
+	return false
+}
+
+func (x *ListSessionsRequest) GetForkedFrom() string {
+	if x != nil {
+		return x.ForkedFrom
+	}
+	return ""
+}
+
 // Response of ListSessions.
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -619,14 +903,18 @@ type ListSessionsResponse struct {
 	// The last event of each session in window order, archived or not, in the order of the sessions, if with_newest_event is set. An
 	// empty message is returned for a session without events, and for an event that does not fit: together they have at most half of the
 	// server's max_response_bytes.
-	NewestEvents  []*SessionEvent `protobuf:"bytes,11,rep,name=newest_events,json=newestEvents,proto3" json:"newest_events,omitempty"`
+	NewestEvents []*SessionEvent `protobuf:"bytes,11,rep,name=newest_events,json=newestEvents,proto3" json:"newest_events,omitempty"`
+	// The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+	// fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+	// see GetState.
+	States        []*StatePage `protobuf:"bytes,12,rep,name=states,proto3" json:"states,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -638,7 +926,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -651,7 +939,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{6}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -682,6 +970,188 @@ func (x *ListSessionsResponse) GetNewestEvents() []*SessionEvent {
 	return nil
 }
 
+func (x *ListSessionsResponse) GetStates() []*StatePage {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+// A user of an app.
+type UserRef struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// App; empty for what has no app.
+	App string `protobuf:"bytes,1,opt,name=app,proto3" json:"app,omitempty"`
+	// User of the app. Users of two apps with the same id are listed once for each app.
+	UserId        string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UserRef) Reset() {
+	*x = UserRef{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UserRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UserRef) ProtoMessage() {}
+
+func (x *UserRef) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UserRef.ProtoReflect.Descriptor instead.
+func (*UserRef) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *UserRef) GetApp() string {
+	if x != nil {
+		return x.App
+	}
+	return ""
+}
+
+func (x *UserRef) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+// Request of ListUsers.
+type ListUsersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// App of the users. Absent means any app; empty means users of what has no app.
+	App *string `protobuf:"bytes,1,opt,name=app,proto3,oneof" json:"app,omitempty"`
+	// Maximum number of users per page. 0 means 100. Values above 100 are coerced to 100. Negative values are rejected.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUsersRequest) Reset() {
+	*x = ListUsersRequest{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUsersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUsersRequest) ProtoMessage() {}
+
+func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
+func (*ListUsersRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListUsersRequest) GetApp() string {
+	if x != nil && x.App != nil {
+		return *x.App
+	}
+	return ""
+}
+
+func (x *ListUsersRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListUsersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Response of ListUsers.
+type ListUsersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Users of this page, each once, in an order that the database chooses and keeps. A user who appears while pages are read is
+	// listed if its place is not passed yet.
+	Users []*UserRef `protobuf:"bytes,1,rep,name=users,proto3" json:"users,omitempty"`
+	// Token of the next page. Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUsersResponse) Reset() {
+	*x = ListUsersResponse{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUsersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUsersResponse) ProtoMessage() {}
+
+func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
+func (*ListUsersResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListUsersResponse) GetUsers() []*UserRef {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+func (x *ListUsersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // Request of UpdateSession.
 type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -708,15 +1178,18 @@ type UpdateSessionRequest struct {
 	// mask.
 	RemoveLabels []string `protobuf:"bytes,9,rep,name=remove_labels,json=removeLabels,proto3" json:"remove_labels,omitempty"`
 	// Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-	// means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
-	Etag          string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
+	// means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
+	Etag string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
+	// See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+	// it is now, also if its etag has changed. Empty: every request updates.
+	OperationId   string `protobuf:"bytes,11,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateSessionRequest) Reset() {
 	*x = UpdateSessionRequest{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +1201,7 @@ func (x *UpdateSessionRequest) String() string {
 func (*UpdateSessionRequest) ProtoMessage() {}
 
 func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +1214,7 @@ func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{7}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateSessionRequest) GetSession() *SessionRef {
@@ -814,6 +1287,13 @@ func (x *UpdateSessionRequest) GetEtag() string {
 	return ""
 }
 
+func (x *UpdateSessionRequest) GetOperationId() string {
+	if x != nil {
+		return x.OperationId
+	}
+	return ""
+}
+
 // Response of UpdateSession.
 type UpdateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -825,7 +1305,7 @@ type UpdateSessionResponse struct {
 
 func (x *UpdateSessionResponse) Reset() {
 	*x = UpdateSessionResponse{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -837,7 +1317,7 @@ func (x *UpdateSessionResponse) String() string {
 func (*UpdateSessionResponse) ProtoMessage() {}
 
 func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -850,7 +1330,7 @@ func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{8}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateSessionResponse) GetSession() *Session {
@@ -860,13 +1340,134 @@ func (x *UpdateSessionResponse) GetSession() *Session {
 	return nil
 }
 
+// Request of MoveSession.
+type MoveSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Session to move, by the name that it has now.
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// REQUIRED. User who gets the session; its owner changes nothing. SESSION_ALREADY_EXISTS is returned if this user has a
+	// session with its app and session_id. At most 255 UTF-8 bytes, no control characters.
+	NewUserId string `protobuf:"bytes,2,opt,name=new_user_id,json=newUserId,proto3" json:"new_user_id,omitempty"`
+	// REQUIRED. Id of the call, chosen by the caller. A repeated call with the same id changes nothing and returns the session
+	// as it is now. At most 255 bytes. See AppendEventsRequest.operation_id.
+	OperationId   string `protobuf:"bytes,3,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveSessionRequest) Reset() {
+	*x = MoveSessionRequest{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveSessionRequest) ProtoMessage() {}
+
+func (x *MoveSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveSessionRequest.ProtoReflect.Descriptor instead.
+func (*MoveSessionRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *MoveSessionRequest) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *MoveSessionRequest) GetNewUserId() string {
+	if x != nil {
+		return x.NewUserId
+	}
+	return ""
+}
+
+func (x *MoveSessionRequest) GetOperationId() string {
+	if x != nil {
+		return x.OperationId
+	}
+	return ""
+}
+
+// Response of MoveSession.
+type MoveSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, of its new owner.
+	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// True if an earlier call with this operation id moved it.
+	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveSessionResponse) Reset() {
+	*x = MoveSessionResponse{}
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveSessionResponse) ProtoMessage() {}
+
+func (x *MoveSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveSessionResponse.ProtoReflect.Descriptor instead.
+func (*MoveSessionResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *MoveSessionResponse) GetSession() *Session {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *MoveSessionResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
 // Request of DeleteSession.
 type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Session to delete.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
-	// then REQUIRED, unless the session exists.
+	// If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
+	// session.user_id is then REQUIRED, unless the session exists.
 	PurgeMemories bool `protobuf:"varint,2,opt,name=purge_memories,json=purgeMemories,proto3" json:"purge_memories,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -874,7 +1475,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -886,7 +1487,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -899,7 +1500,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{9}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteSessionRequest) GetSession() *SessionRef {
@@ -931,7 +1532,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -943,7 +1544,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -956,7 +1557,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{10}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteSessionResponse) GetDeleted() bool {
@@ -996,7 +1597,7 @@ type DeleteExpiredSessionsRequest struct {
 
 func (x *DeleteExpiredSessionsRequest) Reset() {
 	*x = DeleteExpiredSessionsRequest{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[11]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1008,7 +1609,7 @@ func (x *DeleteExpiredSessionsRequest) String() string {
 func (*DeleteExpiredSessionsRequest) ProtoMessage() {}
 
 func (x *DeleteExpiredSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[11]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +1622,7 @@ func (x *DeleteExpiredSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteExpiredSessionsRequest.ProtoReflect.Descriptor instead.
 func (*DeleteExpiredSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{11}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteExpiredSessionsRequest) GetBefore() *timestamppb.Timestamp {
@@ -1058,7 +1659,7 @@ type DeleteExpiredSessionsResponse struct {
 
 func (x *DeleteExpiredSessionsResponse) Reset() {
 	*x = DeleteExpiredSessionsResponse{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[12]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1070,7 +1671,7 @@ func (x *DeleteExpiredSessionsResponse) String() string {
 func (*DeleteExpiredSessionsResponse) ProtoMessage() {}
 
 func (x *DeleteExpiredSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[12]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1083,7 +1684,7 @@ func (x *DeleteExpiredSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteExpiredSessionsResponse.ProtoReflect.Descriptor instead.
 func (*DeleteExpiredSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{12}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteExpiredSessionsResponse) GetDeletedSessions() int64 {
@@ -1115,7 +1716,7 @@ type DeleteUserRequest struct {
 
 func (x *DeleteUserRequest) Reset() {
 	*x = DeleteUserRequest{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[13]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1728,7 @@ func (x *DeleteUserRequest) String() string {
 func (*DeleteUserRequest) ProtoMessage() {}
 
 func (x *DeleteUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[13]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1741,7 @@ func (x *DeleteUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteUserRequest.ProtoReflect.Descriptor instead.
 func (*DeleteUserRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{13}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteUserRequest) GetUserId() string {
@@ -1177,7 +1778,7 @@ type DeleteUserResponse struct {
 
 func (x *DeleteUserResponse) Reset() {
 	*x = DeleteUserResponse{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[14]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1189,7 +1790,7 @@ func (x *DeleteUserResponse) String() string {
 func (*DeleteUserResponse) ProtoMessage() {}
 
 func (x *DeleteUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[14]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1202,7 +1803,7 @@ func (x *DeleteUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteUserResponse.ProtoReflect.Descriptor instead.
 func (*DeleteUserResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{14}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteUserResponse) GetReceipt() *ErasureReceipt {
@@ -1232,7 +1833,7 @@ type DeleteAppRequest struct {
 
 func (x *DeleteAppRequest) Reset() {
 	*x = DeleteAppRequest{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[15]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1845,7 @@ func (x *DeleteAppRequest) String() string {
 func (*DeleteAppRequest) ProtoMessage() {}
 
 func (x *DeleteAppRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[15]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1858,7 @@ func (x *DeleteAppRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAppRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAppRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{15}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeleteAppRequest) GetApp() string {
@@ -1287,7 +1888,7 @@ type DeleteAppResponse struct {
 
 func (x *DeleteAppResponse) Reset() {
 	*x = DeleteAppResponse{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[16]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +1900,7 @@ func (x *DeleteAppResponse) String() string {
 func (*DeleteAppResponse) ProtoMessage() {}
 
 func (x *DeleteAppResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[16]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +1913,7 @@ func (x *DeleteAppResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAppResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAppResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{16}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeleteAppResponse) GetReceipt() *ErasureReceipt {
@@ -1348,7 +1949,7 @@ type DeleteByLabelRequest struct {
 
 func (x *DeleteByLabelRequest) Reset() {
 	*x = DeleteByLabelRequest{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[17]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +1961,7 @@ func (x *DeleteByLabelRequest) String() string {
 func (*DeleteByLabelRequest) ProtoMessage() {}
 
 func (x *DeleteByLabelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[17]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,7 +1974,7 @@ func (x *DeleteByLabelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteByLabelRequest.ProtoReflect.Descriptor instead.
 func (*DeleteByLabelRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{17}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteByLabelRequest) GetLabels() map[string]string {
@@ -1424,7 +2025,7 @@ type DeleteByLabelResponse struct {
 
 func (x *DeleteByLabelResponse) Reset() {
 	*x = DeleteByLabelResponse{}
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[18]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1436,7 +2037,7 @@ func (x *DeleteByLabelResponse) String() string {
 func (*DeleteByLabelResponse) ProtoMessage() {}
 
 func (x *DeleteByLabelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_session_service_proto_msgTypes[18]
+	mi := &file_threadkeep_v1_session_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1449,7 +2050,7 @@ func (x *DeleteByLabelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteByLabelResponse.ProtoReflect.Descriptor instead.
 func (*DeleteByLabelResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{18}
+	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteByLabelResponse) GetReceipt() *ErasureReceipt {
@@ -1470,13 +2071,13 @@ var File_threadkeep_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\xa5\x01\n" +
+	"#threadkeep/v1/session_service.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\x1a\x19threadkeep/v1/state.proto\"\xa5\x01\n" +
 	"\x06Expiry\x12-\n" +
 	"\x03ttl\x18\x01 \x01(\v2\x19.google.protobuf.DurationH\x00R\x03ttl\x12=\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
 	"expireTime\x12%\n" +
 	"\rnever_expires\x18\x03 \x01(\bH\x00R\fneverExpiresB\x06\n" +
-	"\x04kind\"\xd2\x04\n" +
+	"\x04kind\"\x88\x05\n" +
 	"\x14CreateSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12-\n" +
 	"\x06expiry\x18\x02 \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12#\n" +
@@ -1488,7 +2089,8 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"createTime\x12\"\n" +
 	"\runique_in_app\x18\n" +
 	" \x01(\bR\vuniqueInApp\x12D\n" +
-	"\x05state\x18\b \x03(\v2..threadkeep.v1.CreateSessionRequest.StateEntryR\x05state\x1a9\n" +
+	"\x05state\x18\b \x03(\v2..threadkeep.v1.CreateSessionRequest.StateEntryR\x05state\x124\n" +
+	"\x06parent\x18\v \x01(\v2\x1c.threadkeep.v1.SessionParentR\x06parent\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a8\n" +
@@ -1498,11 +2100,34 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"c\n" +
 	"\x15CreateSessionResponse\x120\n" +
 	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\x12\x18\n" +
-	"\acreated\x18\x02 \x01(\bR\acreated\"H\n" +
+	"\acreated\x18\x02 \x01(\bR\acreated\"\x87\x05\n" +
+	"\x12ForkSessionRequest\x123\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x17\n" +
+	"\x06at_seq\x18\x02 \x01(\x03H\x00R\x05atSeq\x12 \n" +
+	"\vat_event_id\x18\x03 \x01(\tH\x00R\tatEventId\x12*\n" +
+	"\x10at_invocation_id\x18\x04 \x01(\tH\x00R\x0eatInvocationId\x12&\n" +
+	"\x0eat_log_version\x18\x05 \x01(\x03H\x00R\fatLogVersion\x12$\n" +
+	"\x0enew_session_id\x18\x06 \x01(\tR\fnewSessionId\x12-\n" +
+	"\x06expiry\x18\a \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12(\n" +
+	"\rmetadata_json\x18\b \x01(\tH\x01R\fmetadataJson\x88\x01\x01\x12E\n" +
+	"\x06labels\x18\t \x03(\v2-.threadkeep.v1.ForkSessionRequest.LabelsEntryR\x06labels\x122\n" +
+	"\x15without_parent_labels\x18\n" +
+	" \x01(\bR\x13withoutParentLabels\x12(\n" +
+	"\rcontext_bytes\x18\v \x01(\x03H\x02R\fcontextBytes\x88\x01\x01\x12!\n" +
+	"\foperation_id\x18\f \x01(\tR\voperationId\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
+	"\x05pointB\x10\n" +
+	"\x0e_metadata_jsonB\x10\n" +
+	"\x0e_context_bytes\"c\n" +
+	"\x13ForkSessionResponse\x120\n" +
+	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"H\n" +
 	"\x11GetSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\"F\n" +
 	"\x12GetSessionResponse\x120\n" +
-	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"\xd7\x04\n" +
+	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"\x97\x05\n" +
 	"\x13ListSessionsRequest\x12\x15\n" +
 	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12F\n" +
@@ -1518,18 +2143,35 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x06offset\x18\x0e \x01(\x05R\x06offset\x12\x1d\n" +
 	"\n" +
 	"with_total\x18\x0f \x01(\bR\twithTotal\x12*\n" +
-	"\x11with_newest_event\x18\x10 \x01(\bR\x0fwithNewestEvent\x1a9\n" +
+	"\x11with_newest_event\x18\x10 \x01(\bR\x0fwithNewestEvent\x12\x1d\n" +
+	"\n" +
+	"with_state\x18\x11 \x01(\bR\twithState\x12\x1f\n" +
+	"\vforked_from\x18\x12 \x01(\tR\n" +
+	"forkedFrom\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
-	"\x04_app\"\xd3\x01\n" +
+	"\x04_app\"\x85\x02\n" +
 	"\x14ListSessionsResponse\x122\n" +
 	"\bsessions\x18\x01 \x03(\v2\x16.threadkeep.v1.SessionR\bsessions\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1d\n" +
 	"\n" +
 	"total_size\x18\n" +
 	" \x01(\x05R\ttotalSize\x12@\n" +
-	"\rnewest_events\x18\v \x03(\v2\x1b.threadkeep.v1.SessionEventR\fnewestEvents\"\xff\x04\n" +
+	"\rnewest_events\x18\v \x03(\v2\x1b.threadkeep.v1.SessionEventR\fnewestEvents\x120\n" +
+	"\x06states\x18\f \x03(\v2\x18.threadkeep.v1.StatePageR\x06states\"4\n" +
+	"\aUserRef\x12\x10\n" +
+	"\x03app\x18\x01 \x01(\tR\x03app\x12\x17\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\"m\n" +
+	"\x10ListUsersRequest\x12\x15\n" +
+	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageTokenB\x06\n" +
+	"\x04_app\"i\n" +
+	"\x11ListUsersResponse\x12,\n" +
+	"\x05users\x18\x01 \x03(\v2\x16.threadkeep.v1.UserRefR\x05users\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa2\x05\n" +
 	"\x14UpdateSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
@@ -1543,7 +2185,8 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"set_labels\x18\b \x03(\v22.threadkeep.v1.UpdateSessionRequest.SetLabelsEntryR\tsetLabels\x12#\n" +
 	"\rremove_labels\x18\t \x03(\tR\fremoveLabels\x12\x12\n" +
 	"\x04etag\x18\n" +
-	" \x01(\tR\x04etag\x1a9\n" +
+	" \x01(\tR\x04etag\x12!\n" +
+	"\foperation_id\x18\v \x01(\tR\voperationId\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a<\n" +
@@ -1551,7 +2194,14 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"I\n" +
 	"\x15UpdateSessionResponse\x120\n" +
-	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"r\n" +
+	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"\x8c\x01\n" +
+	"\x12MoveSessionRequest\x123\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x1e\n" +
+	"\vnew_user_id\x18\x02 \x01(\tR\tnewUserId\x12!\n" +
+	"\foperation_id\x18\x03 \x01(\tR\voperationId\"c\n" +
+	"\x13MoveSessionResponse\x120\n" +
+	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"r\n" +
 	"\x14DeleteSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12%\n" +
 	"\x0epurge_memories\x18\x02 \x01(\bR\rpurgeMemories\"\x83\x01\n" +
@@ -1603,13 +2253,16 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	" SESSION_ORDER_CREATED_LAST_FIRST\x10\x01\x12\x1f\n" +
 	"\x1bSESSION_ORDER_CREATED_FIRST\x10\x02\x12$\n" +
 	" SESSION_ORDER_UPDATED_LAST_FIRST\x10\x03\x12\x1f\n" +
-	"\x1bSESSION_ORDER_UPDATED_FIRST\x10\x042\x94\a\n" +
+	"\x1bSESSION_ORDER_UPDATED_FIRST\x10\x042\xab\t\n" +
 	"\x0eSessionService\x12c\n" +
-	"\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x00\x12Z\n" +
+	"\rCreateSession\x12#.threadkeep.v1.CreateSessionRequest\x1a$.threadkeep.v1.CreateSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x00\x12]\n" +
+	"\vForkSession\x12!.threadkeep.v1.ForkSessionRequest\x1a\".threadkeep.v1.ForkSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12Z\n" +
 	"\n" +
 	"GetSession\x12 .threadkeep.v1.GetSessionRequest\x1a!.threadkeep.v1.GetSessionResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12`\n" +
-	"\fListSessions\x12\".threadkeep.v1.ListSessionsRequest\x1a#.threadkeep.v1.ListSessionsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12c\n" +
-	"\rUpdateSession\x12#.threadkeep.v1.UpdateSessionRequest\x1a$.threadkeep.v1.UpdateSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12c\n" +
+	"\fListSessions\x12\".threadkeep.v1.ListSessionsRequest\x1a#.threadkeep.v1.ListSessionsResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12W\n" +
+	"\tListUsers\x12\x1f.threadkeep.v1.ListUsersRequest\x1a .threadkeep.v1.ListUsersResponse\"\a\x88\xb6\x18\x02\x90\x02\x01\x12c\n" +
+	"\rUpdateSession\x12#.threadkeep.v1.UpdateSessionRequest\x1a$.threadkeep.v1.UpdateSessionResponse\"\a\x88\xb6\x18\x03\x90\x02\x02\x12]\n" +
+	"\vMoveSession\x12!.threadkeep.v1.MoveSessionRequest\x1a\".threadkeep.v1.MoveSessionResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12c\n" +
 	"\rDeleteSession\x12#.threadkeep.v1.DeleteSessionRequest\x1a$.threadkeep.v1.DeleteSessionResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12{\n" +
 	"\x15DeleteExpiredSessions\x12+.threadkeep.v1.DeleteExpiredSessionsRequest\x1a,.threadkeep.v1.DeleteExpiredSessionsResponse\"\a\x88\xb6\x18\x05\x90\x02\x02\x12Z\n" +
 	"\n" +
@@ -1631,94 +2284,119 @@ func file_threadkeep_v1_session_service_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_session_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_threadkeep_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_threadkeep_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_threadkeep_v1_session_service_proto_goTypes = []any{
 	(SessionOrder)(0),                     // 0: threadkeep.v1.SessionOrder
 	(*Expiry)(nil),                        // 1: threadkeep.v1.Expiry
 	(*CreateSessionRequest)(nil),          // 2: threadkeep.v1.CreateSessionRequest
 	(*CreateSessionResponse)(nil),         // 3: threadkeep.v1.CreateSessionResponse
-	(*GetSessionRequest)(nil),             // 4: threadkeep.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),            // 5: threadkeep.v1.GetSessionResponse
-	(*ListSessionsRequest)(nil),           // 6: threadkeep.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),          // 7: threadkeep.v1.ListSessionsResponse
-	(*UpdateSessionRequest)(nil),          // 8: threadkeep.v1.UpdateSessionRequest
-	(*UpdateSessionResponse)(nil),         // 9: threadkeep.v1.UpdateSessionResponse
-	(*DeleteSessionRequest)(nil),          // 10: threadkeep.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil),         // 11: threadkeep.v1.DeleteSessionResponse
-	(*DeleteExpiredSessionsRequest)(nil),  // 12: threadkeep.v1.DeleteExpiredSessionsRequest
-	(*DeleteExpiredSessionsResponse)(nil), // 13: threadkeep.v1.DeleteExpiredSessionsResponse
-	(*DeleteUserRequest)(nil),             // 14: threadkeep.v1.DeleteUserRequest
-	(*DeleteUserResponse)(nil),            // 15: threadkeep.v1.DeleteUserResponse
-	(*DeleteAppRequest)(nil),              // 16: threadkeep.v1.DeleteAppRequest
-	(*DeleteAppResponse)(nil),             // 17: threadkeep.v1.DeleteAppResponse
-	(*DeleteByLabelRequest)(nil),          // 18: threadkeep.v1.DeleteByLabelRequest
-	(*DeleteByLabelResponse)(nil),         // 19: threadkeep.v1.DeleteByLabelResponse
-	nil,                                   // 20: threadkeep.v1.CreateSessionRequest.LabelsEntry
-	nil,                                   // 21: threadkeep.v1.CreateSessionRequest.StateEntry
-	nil,                                   // 22: threadkeep.v1.ListSessionsRequest.LabelsEntry
-	nil,                                   // 23: threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	nil,                                   // 24: threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
-	nil,                                   // 25: threadkeep.v1.DeleteByLabelRequest.LabelsEntry
-	(*durationpb.Duration)(nil),           // 26: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),         // 27: google.protobuf.Timestamp
-	(*SessionRef)(nil),                    // 28: threadkeep.v1.SessionRef
-	(*Session)(nil),                       // 29: threadkeep.v1.Session
-	(*SessionEvent)(nil),                  // 30: threadkeep.v1.SessionEvent
-	(*fieldmaskpb.FieldMask)(nil),         // 31: google.protobuf.FieldMask
-	(*ErasureReceipt)(nil),                // 32: threadkeep.v1.ErasureReceipt
+	(*ForkSessionRequest)(nil),            // 4: threadkeep.v1.ForkSessionRequest
+	(*ForkSessionResponse)(nil),           // 5: threadkeep.v1.ForkSessionResponse
+	(*GetSessionRequest)(nil),             // 6: threadkeep.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),            // 7: threadkeep.v1.GetSessionResponse
+	(*ListSessionsRequest)(nil),           // 8: threadkeep.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),          // 9: threadkeep.v1.ListSessionsResponse
+	(*UserRef)(nil),                       // 10: threadkeep.v1.UserRef
+	(*ListUsersRequest)(nil),              // 11: threadkeep.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),             // 12: threadkeep.v1.ListUsersResponse
+	(*UpdateSessionRequest)(nil),          // 13: threadkeep.v1.UpdateSessionRequest
+	(*UpdateSessionResponse)(nil),         // 14: threadkeep.v1.UpdateSessionResponse
+	(*MoveSessionRequest)(nil),            // 15: threadkeep.v1.MoveSessionRequest
+	(*MoveSessionResponse)(nil),           // 16: threadkeep.v1.MoveSessionResponse
+	(*DeleteSessionRequest)(nil),          // 17: threadkeep.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),         // 18: threadkeep.v1.DeleteSessionResponse
+	(*DeleteExpiredSessionsRequest)(nil),  // 19: threadkeep.v1.DeleteExpiredSessionsRequest
+	(*DeleteExpiredSessionsResponse)(nil), // 20: threadkeep.v1.DeleteExpiredSessionsResponse
+	(*DeleteUserRequest)(nil),             // 21: threadkeep.v1.DeleteUserRequest
+	(*DeleteUserResponse)(nil),            // 22: threadkeep.v1.DeleteUserResponse
+	(*DeleteAppRequest)(nil),              // 23: threadkeep.v1.DeleteAppRequest
+	(*DeleteAppResponse)(nil),             // 24: threadkeep.v1.DeleteAppResponse
+	(*DeleteByLabelRequest)(nil),          // 25: threadkeep.v1.DeleteByLabelRequest
+	(*DeleteByLabelResponse)(nil),         // 26: threadkeep.v1.DeleteByLabelResponse
+	nil,                                   // 27: threadkeep.v1.CreateSessionRequest.LabelsEntry
+	nil,                                   // 28: threadkeep.v1.CreateSessionRequest.StateEntry
+	nil,                                   // 29: threadkeep.v1.ForkSessionRequest.LabelsEntry
+	nil,                                   // 30: threadkeep.v1.ListSessionsRequest.LabelsEntry
+	nil,                                   // 31: threadkeep.v1.UpdateSessionRequest.LabelsEntry
+	nil,                                   // 32: threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
+	nil,                                   // 33: threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	(*durationpb.Duration)(nil),           // 34: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),         // 35: google.protobuf.Timestamp
+	(*SessionRef)(nil),                    // 36: threadkeep.v1.SessionRef
+	(*SessionParent)(nil),                 // 37: threadkeep.v1.SessionParent
+	(*Session)(nil),                       // 38: threadkeep.v1.Session
+	(*SessionEvent)(nil),                  // 39: threadkeep.v1.SessionEvent
+	(*StatePage)(nil),                     // 40: threadkeep.v1.StatePage
+	(*fieldmaskpb.FieldMask)(nil),         // 41: google.protobuf.FieldMask
+	(*ErasureReceipt)(nil),                // 42: threadkeep.v1.ErasureReceipt
 }
 var file_threadkeep_v1_session_service_proto_depIdxs = []int32{
-	26, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
-	27, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
-	28, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	34, // 0: threadkeep.v1.Expiry.ttl:type_name -> google.protobuf.Duration
+	35, // 1: threadkeep.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
+	36, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
 	1,  // 3: threadkeep.v1.CreateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
-	20, // 4: threadkeep.v1.CreateSessionRequest.labels:type_name -> threadkeep.v1.CreateSessionRequest.LabelsEntry
-	27, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
-	21, // 6: threadkeep.v1.CreateSessionRequest.state:type_name -> threadkeep.v1.CreateSessionRequest.StateEntry
-	29, // 7: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
-	28, // 8: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	29, // 9: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
-	22, // 10: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
-	0,  // 11: threadkeep.v1.ListSessionsRequest.order_by:type_name -> threadkeep.v1.SessionOrder
-	27, // 12: threadkeep.v1.ListSessionsRequest.updated_after:type_name -> google.protobuf.Timestamp
-	27, // 13: threadkeep.v1.ListSessionsRequest.updated_before:type_name -> google.protobuf.Timestamp
-	29, // 14: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
-	30, // 15: threadkeep.v1.ListSessionsResponse.newest_events:type_name -> threadkeep.v1.SessionEvent
-	28, // 16: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	31, // 17: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	1,  // 18: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
-	23, // 19: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	24, // 20: threadkeep.v1.UpdateSessionRequest.set_labels:type_name -> threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
-	29, // 21: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
-	28, // 22: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	27, // 23: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
-	32, // 24: threadkeep.v1.DeleteUserResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	32, // 25: threadkeep.v1.DeleteAppResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	25, // 26: threadkeep.v1.DeleteByLabelRequest.labels:type_name -> threadkeep.v1.DeleteByLabelRequest.LabelsEntry
-	32, // 27: threadkeep.v1.DeleteByLabelResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
-	2,  // 28: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
-	4,  // 29: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
-	6,  // 30: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
-	8,  // 31: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
-	10, // 32: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
-	12, // 33: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
-	14, // 34: threadkeep.v1.SessionService.DeleteUser:input_type -> threadkeep.v1.DeleteUserRequest
-	16, // 35: threadkeep.v1.SessionService.DeleteApp:input_type -> threadkeep.v1.DeleteAppRequest
-	18, // 36: threadkeep.v1.SessionService.DeleteByLabel:input_type -> threadkeep.v1.DeleteByLabelRequest
-	3,  // 37: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
-	5,  // 38: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
-	7,  // 39: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
-	9,  // 40: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
-	11, // 41: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
-	13, // 42: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
-	15, // 43: threadkeep.v1.SessionService.DeleteUser:output_type -> threadkeep.v1.DeleteUserResponse
-	17, // 44: threadkeep.v1.SessionService.DeleteApp:output_type -> threadkeep.v1.DeleteAppResponse
-	19, // 45: threadkeep.v1.SessionService.DeleteByLabel:output_type -> threadkeep.v1.DeleteByLabelResponse
-	37, // [37:46] is the sub-list for method output_type
-	28, // [28:37] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	27, // 4: threadkeep.v1.CreateSessionRequest.labels:type_name -> threadkeep.v1.CreateSessionRequest.LabelsEntry
+	35, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
+	28, // 6: threadkeep.v1.CreateSessionRequest.state:type_name -> threadkeep.v1.CreateSessionRequest.StateEntry
+	37, // 7: threadkeep.v1.CreateSessionRequest.parent:type_name -> threadkeep.v1.SessionParent
+	38, // 8: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
+	36, // 9: threadkeep.v1.ForkSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	1,  // 10: threadkeep.v1.ForkSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
+	29, // 11: threadkeep.v1.ForkSessionRequest.labels:type_name -> threadkeep.v1.ForkSessionRequest.LabelsEntry
+	38, // 12: threadkeep.v1.ForkSessionResponse.session:type_name -> threadkeep.v1.Session
+	36, // 13: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	38, // 14: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
+	30, // 15: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
+	0,  // 16: threadkeep.v1.ListSessionsRequest.order_by:type_name -> threadkeep.v1.SessionOrder
+	35, // 17: threadkeep.v1.ListSessionsRequest.updated_after:type_name -> google.protobuf.Timestamp
+	35, // 18: threadkeep.v1.ListSessionsRequest.updated_before:type_name -> google.protobuf.Timestamp
+	38, // 19: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
+	39, // 20: threadkeep.v1.ListSessionsResponse.newest_events:type_name -> threadkeep.v1.SessionEvent
+	40, // 21: threadkeep.v1.ListSessionsResponse.states:type_name -> threadkeep.v1.StatePage
+	10, // 22: threadkeep.v1.ListUsersResponse.users:type_name -> threadkeep.v1.UserRef
+	36, // 23: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	41, // 24: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	1,  // 25: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
+	31, // 26: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
+	32, // 27: threadkeep.v1.UpdateSessionRequest.set_labels:type_name -> threadkeep.v1.UpdateSessionRequest.SetLabelsEntry
+	38, // 28: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
+	36, // 29: threadkeep.v1.MoveSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	38, // 30: threadkeep.v1.MoveSessionResponse.session:type_name -> threadkeep.v1.Session
+	36, // 31: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	35, // 32: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
+	42, // 33: threadkeep.v1.DeleteUserResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	42, // 34: threadkeep.v1.DeleteAppResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	33, // 35: threadkeep.v1.DeleteByLabelRequest.labels:type_name -> threadkeep.v1.DeleteByLabelRequest.LabelsEntry
+	42, // 36: threadkeep.v1.DeleteByLabelResponse.receipt:type_name -> threadkeep.v1.ErasureReceipt
+	2,  // 37: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
+	4,  // 38: threadkeep.v1.SessionService.ForkSession:input_type -> threadkeep.v1.ForkSessionRequest
+	6,  // 39: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
+	8,  // 40: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
+	11, // 41: threadkeep.v1.SessionService.ListUsers:input_type -> threadkeep.v1.ListUsersRequest
+	13, // 42: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
+	15, // 43: threadkeep.v1.SessionService.MoveSession:input_type -> threadkeep.v1.MoveSessionRequest
+	17, // 44: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
+	19, // 45: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
+	21, // 46: threadkeep.v1.SessionService.DeleteUser:input_type -> threadkeep.v1.DeleteUserRequest
+	23, // 47: threadkeep.v1.SessionService.DeleteApp:input_type -> threadkeep.v1.DeleteAppRequest
+	25, // 48: threadkeep.v1.SessionService.DeleteByLabel:input_type -> threadkeep.v1.DeleteByLabelRequest
+	3,  // 49: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
+	5,  // 50: threadkeep.v1.SessionService.ForkSession:output_type -> threadkeep.v1.ForkSessionResponse
+	7,  // 51: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
+	9,  // 52: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
+	12, // 53: threadkeep.v1.SessionService.ListUsers:output_type -> threadkeep.v1.ListUsersResponse
+	14, // 54: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
+	16, // 55: threadkeep.v1.SessionService.MoveSession:output_type -> threadkeep.v1.MoveSessionResponse
+	18, // 56: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
+	20, // 57: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
+	22, // 58: threadkeep.v1.SessionService.DeleteUser:output_type -> threadkeep.v1.DeleteUserResponse
+	24, // 59: threadkeep.v1.SessionService.DeleteApp:output_type -> threadkeep.v1.DeleteAppResponse
+	26, // 60: threadkeep.v1.SessionService.DeleteByLabel:output_type -> threadkeep.v1.DeleteByLabelResponse
+	49, // [49:61] is the sub-list for method output_type
+	37, // [37:49] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_session_service_proto_init() }
@@ -1730,23 +2408,31 @@ func file_threadkeep_v1_session_service_proto_init() {
 	file_threadkeep_v1_erasure_proto_init()
 	file_threadkeep_v1_event_proto_init()
 	file_threadkeep_v1_session_proto_init()
+	file_threadkeep_v1_state_proto_init()
 	file_threadkeep_v1_session_service_proto_msgTypes[0].OneofWrappers = []any{
 		(*Expiry_Ttl)(nil),
 		(*Expiry_ExpireTime)(nil),
 		(*Expiry_NeverExpires)(nil),
 	}
-	file_threadkeep_v1_session_service_proto_msgTypes[5].OneofWrappers = []any{}
-	file_threadkeep_v1_session_service_proto_msgTypes[11].OneofWrappers = []any{}
-	file_threadkeep_v1_session_service_proto_msgTypes[13].OneofWrappers = []any{}
-	file_threadkeep_v1_session_service_proto_msgTypes[15].OneofWrappers = []any{}
-	file_threadkeep_v1_session_service_proto_msgTypes[17].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[3].OneofWrappers = []any{
+		(*ForkSessionRequest_AtSeq)(nil),
+		(*ForkSessionRequest_AtEventId)(nil),
+		(*ForkSessionRequest_AtInvocationId)(nil),
+		(*ForkSessionRequest_AtLogVersion)(nil),
+	}
+	file_threadkeep_v1_session_service_proto_msgTypes[7].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[10].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[18].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[20].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[22].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_session_service_proto_rawDesc), len(file_threadkeep_v1_session_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   25,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,9 +22,12 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	SessionService_CreateSession_FullMethodName         = "/threadkeep.v1.SessionService/CreateSession"
+	SessionService_ForkSession_FullMethodName           = "/threadkeep.v1.SessionService/ForkSession"
 	SessionService_GetSession_FullMethodName            = "/threadkeep.v1.SessionService/GetSession"
 	SessionService_ListSessions_FullMethodName          = "/threadkeep.v1.SessionService/ListSessions"
+	SessionService_ListUsers_FullMethodName             = "/threadkeep.v1.SessionService/ListUsers"
 	SessionService_UpdateSession_FullMethodName         = "/threadkeep.v1.SessionService/UpdateSession"
+	SessionService_MoveSession_FullMethodName           = "/threadkeep.v1.SessionService/MoveSession"
 	SessionService_DeleteSession_FullMethodName         = "/threadkeep.v1.SessionService/DeleteSession"
 	SessionService_DeleteExpiredSessions_FullMethodName = "/threadkeep.v1.SessionService/DeleteExpiredSessions"
 	SessionService_DeleteUser_FullMethodName            = "/threadkeep.v1.SessionService/DeleteUser"
@@ -36,12 +39,21 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+// Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
 type SessionServiceClient interface {
 	// Creates a session.
 	// Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
 	// INVALID_FIELD.
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
+	// Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+	// to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+	// as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+	// tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+	// Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+	// an erasure or a deletion concerns one of them.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+	// QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
+	ForkSession(ctx context.Context, in *ForkSessionRequest, opts ...grpc.CallOption) (*ForkSessionResponse, error)
 	// Returns the metadata of a session.
 	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
@@ -50,9 +62,22 @@ type SessionServiceClient interface {
 	// minute as one of the page.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
+	// Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+	// users, not with what they have.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+	ListUsers(ctx context.Context, in *ListUsersRequest, opts ...grpc.CallOption) (*ListUsersResponse, error)
 	// Updates the fields in the mask, or parts of the metadata and of the labels.
-	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
+	// Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+	// stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+	// under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+	// another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+	// the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+	// the search index has followed; all others at once.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+	// PERMISSION_DENIED (the credential is bound to a user).
+	MoveSession(ctx context.Context, in *MoveSessionRequest, opts ...grpc.CallOption) (*MoveSessionResponse, error)
 	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
 	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
@@ -91,6 +116,16 @@ func (c *sessionServiceClient) CreateSession(ctx context.Context, in *CreateSess
 	return out, nil
 }
 
+func (c *sessionServiceClient) ForkSession(ctx context.Context, in *ForkSessionRequest, opts ...grpc.CallOption) (*ForkSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ForkSessionResponse)
+	err := c.cc.Invoke(ctx, SessionService_ForkSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *sessionServiceClient) GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetSessionResponse)
@@ -111,10 +146,30 @@ func (c *sessionServiceClient) ListSessions(ctx context.Context, in *ListSession
 	return out, nil
 }
 
+func (c *sessionServiceClient) ListUsers(ctx context.Context, in *ListUsersRequest, opts ...grpc.CallOption) (*ListUsersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListUsersResponse)
+	err := c.cc.Invoke(ctx, SessionService_ListUsers_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *sessionServiceClient) UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UpdateSessionResponse)
 	err := c.cc.Invoke(ctx, SessionService_UpdateSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) MoveSession(ctx context.Context, in *MoveSessionRequest, opts ...grpc.CallOption) (*MoveSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MoveSessionResponse)
+	err := c.cc.Invoke(ctx, SessionService_MoveSession_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -175,12 +230,21 @@ func (c *sessionServiceClient) DeleteByLabel(ctx context.Context, in *DeleteByLa
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
 //
-// Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+// Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
 type SessionServiceServer interface {
 	// Creates a session.
 	// Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
 	// INVALID_FIELD.
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
+	// Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+	// to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+	// as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+	// tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+	// Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+	// an erasure or a deletion concerns one of them.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+	// QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
+	ForkSession(context.Context, *ForkSessionRequest) (*ForkSessionResponse, error)
 	// Returns the metadata of a session.
 	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
@@ -189,9 +253,22 @@ type SessionServiceServer interface {
 	// minute as one of the page.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
+	// Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+	// users, not with what they have.
+	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+	ListUsers(context.Context, *ListUsersRequest) (*ListUsersResponse, error)
 	// Updates the fields in the mask, or parts of the metadata and of the labels.
-	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+	// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)
+	// Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+	// stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+	// under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+	// another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+	// the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+	// the search index has followed; all others at once.
+	// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+	// PERMISSION_DENIED (the credential is bound to a user).
+	MoveSession(context.Context, *MoveSessionRequest) (*MoveSessionResponse, error)
 	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
 	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
@@ -223,14 +300,23 @@ type UnimplementedSessionServiceServer struct{}
 func (UnimplementedSessionServiceServer) CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateSession not implemented")
 }
+func (UnimplementedSessionServiceServer) ForkSession(context.Context, *ForkSessionRequest) (*ForkSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ForkSession not implemented")
+}
 func (UnimplementedSessionServiceServer) GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSession not implemented")
 }
 func (UnimplementedSessionServiceServer) ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListSessions not implemented")
 }
+func (UnimplementedSessionServiceServer) ListUsers(context.Context, *ListUsersRequest) (*ListUsersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListUsers not implemented")
+}
 func (UnimplementedSessionServiceServer) UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateSession not implemented")
+}
+func (UnimplementedSessionServiceServer) MoveSession(context.Context, *MoveSessionRequest) (*MoveSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MoveSession not implemented")
 }
 func (UnimplementedSessionServiceServer) DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteSession not implemented")
@@ -286,6 +372,24 @@ func _SessionService_CreateSession_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SessionService_ForkSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ForkSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).ForkSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_ForkSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).ForkSession(ctx, req.(*ForkSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _SessionService_GetSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetSessionRequest)
 	if err := dec(in); err != nil {
@@ -322,6 +426,24 @@ func _SessionService_ListSessions_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SessionService_ListUsers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListUsersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).ListUsers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_ListUsers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).ListUsers(ctx, req.(*ListUsersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _SessionService_UpdateSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(UpdateSessionRequest)
 	if err := dec(in); err != nil {
@@ -336,6 +458,24 @@ func _SessionService_UpdateSession_Handler(srv interface{}, ctx context.Context,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SessionServiceServer).UpdateSession(ctx, req.(*UpdateSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_MoveSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MoveSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).MoveSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_MoveSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).MoveSession(ctx, req.(*MoveSessionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -442,6 +582,10 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _SessionService_CreateSession_Handler,
 		},
 		{
+			MethodName: "ForkSession",
+			Handler:    _SessionService_ForkSession_Handler,
+		},
+		{
 			MethodName: "GetSession",
 			Handler:    _SessionService_GetSession_Handler,
 		},
@@ -450,8 +594,16 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _SessionService_ListSessions_Handler,
 		},
 		{
+			MethodName: "ListUsers",
+			Handler:    _SessionService_ListUsers_Handler,
+		},
+		{
 			MethodName: "UpdateSession",
 			Handler:    _SessionService_UpdateSession_Handler,
+		},
+		{
+			MethodName: "MoveSession",
+			Handler:    _SessionService_MoveSession_Handler,
 		},
 		{
 			MethodName: "DeleteSession",

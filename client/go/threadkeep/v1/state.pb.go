@@ -255,6 +255,144 @@ func (x *StateDelta) GetApp() *StatePatch {
 	return nil
 }
 
+// Values of a scope, as many as fit into a response.
+type StatePage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As State.values.
+	Values map[string]string `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// As State.version.
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// True if values are left out. GetState returns them, with after_key = next_key; if its version differs, the state has been
+	// changed since.
+	More bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
+	// The last of the keys in the order of their UTF-8 bytes, if values are left out. Empty if none fitted.
+	NextKey       string `protobuf:"bytes,4,opt,name=next_key,json=nextKey,proto3" json:"next_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatePage) Reset() {
+	*x = StatePage{}
+	mi := &file_threadkeep_v1_state_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatePage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatePage) ProtoMessage() {}
+
+func (x *StatePage) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_state_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatePage.ProtoReflect.Descriptor instead.
+func (*StatePage) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_state_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StatePage) GetValues() map[string]string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *StatePage) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *StatePage) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *StatePage) GetNextKey() string {
+	if x != nil {
+		return x.NextKey
+	}
+	return ""
+}
+
+// The state that a session sees: its own, that of its user in its app, and that of its app. What was not requested is absent.
+type SessionState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// State of the session.
+	Session *StatePage `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// State of the session's user in its app.
+	User *StatePage `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	// State of the session's app. Absent for a credential that is bound to a user.
+	App           *StatePage `protobuf:"bytes,3,opt,name=app,proto3" json:"app,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionState) Reset() {
+	*x = SessionState{}
+	mi := &file_threadkeep_v1_state_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionState) ProtoMessage() {}
+
+func (x *SessionState) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_state_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionState.ProtoReflect.Descriptor instead.
+func (*SessionState) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_state_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SessionState) GetSession() *StatePage {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *SessionState) GetUser() *StatePage {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+func (x *SessionState) GetApp() *StatePage {
+	if x != nil {
+		return x.App
+	}
+	return nil
+}
+
 var File_threadkeep_v1_state_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_state_proto_rawDesc = "" +
@@ -277,7 +415,19 @@ const file_threadkeep_v1_state_proto_rawDesc = "" +
 	"StateDelta\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.StatePatchR\asession\x12-\n" +
 	"\x04user\x18\x02 \x01(\v2\x19.threadkeep.v1.StatePatchR\x04user\x12+\n" +
-	"\x03app\x18\x03 \x01(\v2\x19.threadkeep.v1.StatePatchR\x03app*m\n" +
+	"\x03app\x18\x03 \x01(\v2\x19.threadkeep.v1.StatePatchR\x03app\"\xcd\x01\n" +
+	"\tStatePage\x12<\n" +
+	"\x06values\x18\x01 \x03(\v2$.threadkeep.v1.StatePage.ValuesEntryR\x06values\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\x12\x19\n" +
+	"\bnext_key\x18\x04 \x01(\tR\anextKey\x1a9\n" +
+	"\vValuesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9c\x01\n" +
+	"\fSessionState\x122\n" +
+	"\asession\x18\x01 \x01(\v2\x18.threadkeep.v1.StatePageR\asession\x12,\n" +
+	"\x04user\x18\x02 \x01(\v2\x18.threadkeep.v1.StatePageR\x04user\x12*\n" +
+	"\x03app\x18\x03 \x01(\v2\x18.threadkeep.v1.StatePageR\x03app*m\n" +
 	"\n" +
 	"StateScope\x12\x1b\n" +
 	"\x17STATE_SCOPE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -299,26 +449,33 @@ func file_threadkeep_v1_state_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_state_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_threadkeep_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_threadkeep_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_threadkeep_v1_state_proto_goTypes = []any{
-	(StateScope)(0),    // 0: threadkeep.v1.StateScope
-	(*State)(nil),      // 1: threadkeep.v1.State
-	(*StatePatch)(nil), // 2: threadkeep.v1.StatePatch
-	(*StateDelta)(nil), // 3: threadkeep.v1.StateDelta
-	nil,                // 4: threadkeep.v1.State.ValuesEntry
-	nil,                // 5: threadkeep.v1.StatePatch.SetEntry
+	(StateScope)(0),      // 0: threadkeep.v1.StateScope
+	(*State)(nil),        // 1: threadkeep.v1.State
+	(*StatePatch)(nil),   // 2: threadkeep.v1.StatePatch
+	(*StateDelta)(nil),   // 3: threadkeep.v1.StateDelta
+	(*StatePage)(nil),    // 4: threadkeep.v1.StatePage
+	(*SessionState)(nil), // 5: threadkeep.v1.SessionState
+	nil,                  // 6: threadkeep.v1.State.ValuesEntry
+	nil,                  // 7: threadkeep.v1.StatePatch.SetEntry
+	nil,                  // 8: threadkeep.v1.StatePage.ValuesEntry
 }
 var file_threadkeep_v1_state_proto_depIdxs = []int32{
-	4, // 0: threadkeep.v1.State.values:type_name -> threadkeep.v1.State.ValuesEntry
-	5, // 1: threadkeep.v1.StatePatch.set:type_name -> threadkeep.v1.StatePatch.SetEntry
+	6, // 0: threadkeep.v1.State.values:type_name -> threadkeep.v1.State.ValuesEntry
+	7, // 1: threadkeep.v1.StatePatch.set:type_name -> threadkeep.v1.StatePatch.SetEntry
 	2, // 2: threadkeep.v1.StateDelta.session:type_name -> threadkeep.v1.StatePatch
 	2, // 3: threadkeep.v1.StateDelta.user:type_name -> threadkeep.v1.StatePatch
 	2, // 4: threadkeep.v1.StateDelta.app:type_name -> threadkeep.v1.StatePatch
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	8, // 5: threadkeep.v1.StatePage.values:type_name -> threadkeep.v1.StatePage.ValuesEntry
+	4, // 6: threadkeep.v1.SessionState.session:type_name -> threadkeep.v1.StatePage
+	4, // 7: threadkeep.v1.SessionState.user:type_name -> threadkeep.v1.StatePage
+	4, // 8: threadkeep.v1.SessionState.app:type_name -> threadkeep.v1.StatePage
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_state_proto_init() }
@@ -332,7 +489,7 @@ func file_threadkeep_v1_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_state_proto_rawDesc), len(file_threadkeep_v1_state_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

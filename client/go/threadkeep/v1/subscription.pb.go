@@ -38,6 +38,10 @@ const (
 	SessionChangeKind_SESSION_CHANGE_KIND_EXPIRED SessionChangeKind = 3
 	// The session was deleted with its events.
 	SessionChangeKind_SESSION_CHANGE_KIND_DELETED SessionChangeKind = 4
+	// The session left its owner: MoveSession gave it to another user. Change.session has the name that it had.
+	SessionChangeKind_SESSION_CHANGE_KIND_MOVED_OUT SessionChangeKind = 5
+	// The session came to its owner: MoveSession took it from another user. Directly after its MOVED_OUT, with the same uid.
+	SessionChangeKind_SESSION_CHANGE_KIND_MOVED_IN SessionChangeKind = 6
 )
 
 // Enum value maps for SessionChangeKind.
@@ -48,6 +52,8 @@ var (
 		2: "SESSION_CHANGE_KIND_UPDATED",
 		3: "SESSION_CHANGE_KIND_EXPIRED",
 		4: "SESSION_CHANGE_KIND_DELETED",
+		5: "SESSION_CHANGE_KIND_MOVED_OUT",
+		6: "SESSION_CHANGE_KIND_MOVED_IN",
 	}
 	SessionChangeKind_value = map[string]int32{
 		"SESSION_CHANGE_KIND_UNSPECIFIED": 0,
@@ -55,6 +61,8 @@ var (
 		"SESSION_CHANGE_KIND_UPDATED":     2,
 		"SESSION_CHANGE_KIND_EXPIRED":     3,
 		"SESSION_CHANGE_KIND_DELETED":     4,
+		"SESSION_CHANGE_KIND_MOVED_OUT":   5,
+		"SESSION_CHANGE_KIND_MOVED_IN":    6,
 	}
 )
 
@@ -447,14 +455,21 @@ func (x *CompactionNotice) GetContinues() bool {
 	return false
 }
 
-// Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+// Reports that a session was created, updated, deleted or moved. If a session is deleted before its changes are delivered, the
 // deletion replaces them.
+//
+// A session that is moved is never in a subscription of a user who does not own it. If it is moved before its changes are
+// delivered, MOVED_OUT replaces them for the former owner. A subscription of the new owner begins with MOVED_IN; ListEvents
+// returns the events before it. WatchSession of the new name also delivers the changes before it, under this name, if it starts
+// or resumes at an earlier position. Subscriptions without a user receive every change, with the name that the session had.
 type SessionChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Kind of the change.
 	Kind SessionChangeKind `protobuf:"varint,1,opt,name=kind,proto3,enum=threadkeep.v1.SessionChangeKind" json:"kind,omitempty"`
-	// Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-	// session only ref, uid and labels are set.
+	// Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+	// deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+	// delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+	// ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
 	Session       *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -550,6 +565,52 @@ func (x *Checkpoint) GetKind() CheckpointKind {
 	return CheckpointKind_CHECKPOINT_KIND_UNSPECIFIED
 }
 
+// Requests that the consumer compacts the session; see ConsumerStrategy.
+type CompactionDue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Condition of the policy, which is met.
+	Trigger       *CompactionTrigger `protobuf:"bytes,1,opt,name=trigger,proto3" json:"trigger,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactionDue) Reset() {
+	*x = CompactionDue{}
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactionDue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactionDue) ProtoMessage() {}
+
+func (x *CompactionDue) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactionDue.ProtoReflect.Descriptor instead.
+func (*CompactionDue) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CompactionDue) GetTrigger() *CompactionTrigger {
+	if x != nil {
+		return x.Trigger
+	}
+	return nil
+}
+
 // One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -572,14 +633,18 @@ type Change struct {
 	// Versions of the session after the change. Set for appended events, compactions and removals.
 	Versions *SessionVersions `protobuf:"bytes,7,opt,name=versions,proto3" json:"versions,omitempty"`
 	// Server time of the change. Not set for checkpoints.
-	ChangeTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=change_time,json=changeTime,proto3" json:"change_time,omitempty"`
+	ChangeTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=change_time,json=changeTime,proto3" json:"change_time,omitempty"`
+	// Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+	// the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+	// no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+	CompactionDue *CompactionDue `protobuf:"bytes,11,opt,name=compaction_due,json=compactionDue,proto3" json:"compaction_due,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +656,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_subscription_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_subscription_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +669,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{6}
+	return file_threadkeep_v1_subscription_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Change) GetSession() *SessionRef {
@@ -696,6 +761,13 @@ func (x *Change) GetChangeTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Change) GetCompactionDue() *CompactionDue {
+	if x != nil {
+		return x.CompactionDue
+	}
+	return nil
+}
+
 type isChange_Kind interface {
 	isChange_Kind()
 }
@@ -779,7 +851,9 @@ const file_threadkeep_v1_subscription_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\v2\x16.threadkeep.v1.SessionR\asession\"?\n" +
 	"\n" +
 	"Checkpoint\x121\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x1d.threadkeep.v1.CheckpointKindR\x04kind\"\xc9\x04\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1d.threadkeep.v1.CheckpointKindR\x04kind\"K\n" +
+	"\rCompactionDue\x12:\n" +
+	"\atrigger\x18\x01 \x01(\v2 .threadkeep.v1.CompactionTriggerR\atrigger\"\x8e\x05\n" +
 	"\x06Change\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x121\n" +
 	"\x05batch\x18\x02 \x01(\v2\x19.threadkeep.v1.EventBatchH\x00R\x05batch\x12A\n" +
@@ -796,14 +870,17 @@ const file_threadkeep_v1_subscription_proto_rawDesc = "" +
 	"\fresume_token\x18\x06 \x01(\tR\vresumeToken\x12:\n" +
 	"\bversions\x18\a \x01(\v2\x1e.threadkeep.v1.SessionVersionsR\bversions\x12;\n" +
 	"\vchange_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"changeTimeB\x06\n" +
-	"\x04kind*\xbc\x01\n" +
+	"changeTime\x12C\n" +
+	"\x0ecompaction_due\x18\v \x01(\v2\x1c.threadkeep.v1.CompactionDueR\rcompactionDueB\x06\n" +
+	"\x04kind*\x81\x02\n" +
 	"\x11SessionChangeKind\x12#\n" +
 	"\x1fSESSION_CHANGE_KIND_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bSESSION_CHANGE_KIND_CREATED\x10\x01\x12\x1f\n" +
 	"\x1bSESSION_CHANGE_KIND_UPDATED\x10\x02\x12\x1f\n" +
 	"\x1bSESSION_CHANGE_KIND_EXPIRED\x10\x03\x12\x1f\n" +
-	"\x1bSESSION_CHANGE_KIND_DELETED\x10\x04*\xcb\x01\n" +
+	"\x1bSESSION_CHANGE_KIND_DELETED\x10\x04\x12!\n" +
+	"\x1dSESSION_CHANGE_KIND_MOVED_OUT\x10\x05\x12 \n" +
+	"\x1cSESSION_CHANGE_KIND_MOVED_IN\x10\x06*\xcb\x01\n" +
 	"\x0eCheckpointKind\x12\x1f\n" +
 	"\x1bCHECKPOINT_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17CHECKPOINT_KIND_STARTED\x10\x01\x12\x1d\n" +
@@ -826,7 +903,7 @@ func file_threadkeep_v1_subscription_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_subscription_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_threadkeep_v1_subscription_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_threadkeep_v1_subscription_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_threadkeep_v1_subscription_proto_goTypes = []any{
 	(SessionChangeKind)(0),        // 0: threadkeep.v1.SessionChangeKind
 	(CheckpointKind)(0),           // 1: threadkeep.v1.CheckpointKind
@@ -836,42 +913,46 @@ var file_threadkeep_v1_subscription_proto_goTypes = []any{
 	(*CompactionNotice)(nil),      // 5: threadkeep.v1.CompactionNotice
 	(*SessionChange)(nil),         // 6: threadkeep.v1.SessionChange
 	(*Checkpoint)(nil),            // 7: threadkeep.v1.Checkpoint
-	(*Change)(nil),                // 8: threadkeep.v1.Change
-	nil,                           // 9: threadkeep.v1.StateChange.SetEntry
-	(*WindowCounters)(nil),        // 10: threadkeep.v1.WindowCounters
-	(*SessionEvent)(nil),          // 11: threadkeep.v1.SessionEvent
-	(StateScope)(0),               // 12: threadkeep.v1.StateScope
-	(*Compaction)(nil),            // 13: threadkeep.v1.Compaction
-	(*Session)(nil),               // 14: threadkeep.v1.Session
-	(*SessionRef)(nil),            // 15: threadkeep.v1.SessionRef
-	(*RemovalNotice)(nil),         // 16: threadkeep.v1.RemovalNotice
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(*CompactionDue)(nil),         // 8: threadkeep.v1.CompactionDue
+	(*Change)(nil),                // 9: threadkeep.v1.Change
+	nil,                           // 10: threadkeep.v1.StateChange.SetEntry
+	(*WindowCounters)(nil),        // 11: threadkeep.v1.WindowCounters
+	(*SessionEvent)(nil),          // 12: threadkeep.v1.SessionEvent
+	(StateScope)(0),               // 13: threadkeep.v1.StateScope
+	(*Compaction)(nil),            // 14: threadkeep.v1.Compaction
+	(*Session)(nil),               // 15: threadkeep.v1.Session
+	(*CompactionTrigger)(nil),     // 16: threadkeep.v1.CompactionTrigger
+	(*SessionRef)(nil),            // 17: threadkeep.v1.SessionRef
+	(*RemovalNotice)(nil),         // 18: threadkeep.v1.RemovalNotice
+	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
 }
 var file_threadkeep_v1_subscription_proto_depIdxs = []int32{
-	10, // 0: threadkeep.v1.SessionVersions.window:type_name -> threadkeep.v1.WindowCounters
-	11, // 1: threadkeep.v1.EventBatch.events:type_name -> threadkeep.v1.SessionEvent
+	11, // 0: threadkeep.v1.SessionVersions.window:type_name -> threadkeep.v1.WindowCounters
+	12, // 1: threadkeep.v1.EventBatch.events:type_name -> threadkeep.v1.SessionEvent
 	4,  // 2: threadkeep.v1.EventBatch.state:type_name -> threadkeep.v1.StateChange
-	12, // 3: threadkeep.v1.StateChange.scope:type_name -> threadkeep.v1.StateScope
-	9,  // 4: threadkeep.v1.StateChange.set:type_name -> threadkeep.v1.StateChange.SetEntry
-	13, // 5: threadkeep.v1.CompactionNotice.compaction:type_name -> threadkeep.v1.Compaction
-	11, // 6: threadkeep.v1.CompactionNotice.inserted:type_name -> threadkeep.v1.SessionEvent
+	13, // 3: threadkeep.v1.StateChange.scope:type_name -> threadkeep.v1.StateScope
+	10, // 4: threadkeep.v1.StateChange.set:type_name -> threadkeep.v1.StateChange.SetEntry
+	14, // 5: threadkeep.v1.CompactionNotice.compaction:type_name -> threadkeep.v1.Compaction
+	12, // 6: threadkeep.v1.CompactionNotice.inserted:type_name -> threadkeep.v1.SessionEvent
 	0,  // 7: threadkeep.v1.SessionChange.kind:type_name -> threadkeep.v1.SessionChangeKind
-	14, // 8: threadkeep.v1.SessionChange.session:type_name -> threadkeep.v1.Session
+	15, // 8: threadkeep.v1.SessionChange.session:type_name -> threadkeep.v1.Session
 	1,  // 9: threadkeep.v1.Checkpoint.kind:type_name -> threadkeep.v1.CheckpointKind
-	15, // 10: threadkeep.v1.Change.session:type_name -> threadkeep.v1.SessionRef
-	3,  // 11: threadkeep.v1.Change.batch:type_name -> threadkeep.v1.EventBatch
-	5,  // 12: threadkeep.v1.Change.compaction:type_name -> threadkeep.v1.CompactionNotice
-	6,  // 13: threadkeep.v1.Change.session_change:type_name -> threadkeep.v1.SessionChange
-	7,  // 14: threadkeep.v1.Change.checkpoint:type_name -> threadkeep.v1.Checkpoint
-	4,  // 15: threadkeep.v1.Change.state:type_name -> threadkeep.v1.StateChange
-	16, // 16: threadkeep.v1.Change.removal:type_name -> threadkeep.v1.RemovalNotice
-	2,  // 17: threadkeep.v1.Change.versions:type_name -> threadkeep.v1.SessionVersions
-	17, // 18: threadkeep.v1.Change.change_time:type_name -> google.protobuf.Timestamp
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	16, // 10: threadkeep.v1.CompactionDue.trigger:type_name -> threadkeep.v1.CompactionTrigger
+	17, // 11: threadkeep.v1.Change.session:type_name -> threadkeep.v1.SessionRef
+	3,  // 12: threadkeep.v1.Change.batch:type_name -> threadkeep.v1.EventBatch
+	5,  // 13: threadkeep.v1.Change.compaction:type_name -> threadkeep.v1.CompactionNotice
+	6,  // 14: threadkeep.v1.Change.session_change:type_name -> threadkeep.v1.SessionChange
+	7,  // 15: threadkeep.v1.Change.checkpoint:type_name -> threadkeep.v1.Checkpoint
+	4,  // 16: threadkeep.v1.Change.state:type_name -> threadkeep.v1.StateChange
+	18, // 17: threadkeep.v1.Change.removal:type_name -> threadkeep.v1.RemovalNotice
+	2,  // 18: threadkeep.v1.Change.versions:type_name -> threadkeep.v1.SessionVersions
+	19, // 19: threadkeep.v1.Change.change_time:type_name -> google.protobuf.Timestamp
+	8,  // 20: threadkeep.v1.Change.compaction_due:type_name -> threadkeep.v1.CompactionDue
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_subscription_proto_init() }
@@ -884,7 +965,7 @@ func file_threadkeep_v1_subscription_proto_init() {
 	file_threadkeep_v1_event_removal_proto_init()
 	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_state_proto_init()
-	file_threadkeep_v1_subscription_proto_msgTypes[6].OneofWrappers = []any{
+	file_threadkeep_v1_subscription_proto_msgTypes[7].OneofWrappers = []any{
 		(*Change_Batch)(nil),
 		(*Change_Compaction)(nil),
 		(*Change_SessionChange)(nil),
@@ -898,7 +979,7 @@ func file_threadkeep_v1_subscription_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_subscription_proto_rawDesc), len(file_threadkeep_v1_subscription_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -5,8 +5,10 @@ from __future__ import annotations
 from .consumers import AsyncConsumers
 from .erasures import AsyncErasures
 from .events import AsyncEvents
+from .forks import AsyncForks
 from .removals import AsyncRemovals
 from .searches import AsyncSearches
+from .session_reads import AsyncSessionReads
 from .sessions import AsyncSessions
 from .states import AsyncStates
 from .subscriptions import AsyncSubscriptions
@@ -15,8 +17,10 @@ from .windows import AsyncWindows
 
 class AsyncCalls(
     AsyncSessions,
+    AsyncForks,
     AsyncErasures,
     AsyncEvents,
+    AsyncSessionReads,
     AsyncRemovals,
     AsyncStates,
     AsyncWindows,

@@ -1,8 +1,8 @@
-"""Erasures: everything of a user, of an app, or with labels."""
+"""Users, and erasures: everything of a user, of an app, or with labels."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from .._convert import encodable
 from ..v1 import session_service_pb2 as ss
@@ -13,7 +13,7 @@ Progress = Callable[[ErasureReceipt], None]
 
 
 class AsyncErasures(AsyncConnection):
-    """Calls that erase. Each repeats its call until nothing is left, so `timeout` is that of one call, of about 10 seconds.
+    """Users, and calls that erase. An erasure repeats its call until nothing is left: `timeout` is that of one, of about 10 s.
 
     request_id: a repeated request with the same id and scope continues after a failure, and returns the same receipt for 30
     days; without one, a repeated request erases again. Raises InvalidField for an id that another scope has used.
@@ -74,6 +74,34 @@ class AsyncErasures(AsyncConnection):
         )
         stubs = await self._stubs()
         return await _repeated(lambda: self._call(stubs.sessions.DeleteByLabel, request, timeout), progress)
+
+    async def list_users(
+        self,
+        *,
+        app: str | None = None,
+        all_apps: bool = False,
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> ss.ListUsersResponse:
+        """Return one page of the users that have sessions, memories or state, each with its app, in a fixed order.
+
+        `app`: by default the client's; `app=""` is what has no app; `all_apps`: every app. `page_size`: 0 is 100, the most.
+        Raises InvalidPageToken, and PermissionDenied with a token that is bound to a user.
+        """
+        request = ss.ListUsersRequest(app=self._app(app, all_apps), page_size=page_size, page_token=page_token)
+        return await self._call((await self._stubs()).sessions.ListUsers, request, timeout)
+
+    async def users(
+        self, *, app: str | None = None, all_apps: bool = False, page_size: int = 0, timeout: float | None = None
+    ) -> AsyncIterator[ss.UserRef]:
+        """Iterate over all users that `list_users` finds."""
+        token, more = "", True
+        while more:
+            page = await self.list_users(app=app, all_apps=all_apps, page_size=page_size, page_token=token, timeout=timeout)
+            for user in page.users:
+                yield user
+            token, more = page.next_page_token, bool(page.next_page_token)
 
 
 _Response = ss.DeleteUserResponse | ss.DeleteAppResponse | ss.DeleteByLabelResponse

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast
 
 from .._arguments import NamesArguments
 from .._convert import SessionLike
 from .._search import SearchOptions
+from ..memory import MemoryProvider
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
 from ..v1.state_pb2 import StateScope
@@ -21,14 +22,19 @@ from .states import AsyncStateHandle
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_NOT_OF_SPEC = {"as_of_seq", "as_of_log_version", "timeout"}
 _Method = Callable[Concatenate[AsyncCalls, SessionLike, P], R]
 
 
 def _of_session(method: _Method[P, R]) -> Callable[Concatenate[AsyncSessionHandle, P], R]:
     """The method of the client, with the session of the handle."""
 
+    provided = {"append": "memory", "get_context": "spec"}.get(method.__name__)
+
     @functools.wraps(method)
     def call(self: AsyncSessionHandle, *args: P.args, **kwargs: P.kwargs) -> R:
+        if provided is not None and self.memory is not None and not _has_own(method.__name__, args, kwargs):
+            kwargs[provided] = self.memory
         return method(self.client, self.ref, *args, **kwargs)
 
     signature = inspect.signature(method)
@@ -37,12 +43,19 @@ def _of_session(method: _Method[P, R]) -> Callable[Concatenate[AsyncSessionHandl
     return cast("Callable[Concatenate[AsyncSessionHandle, P], R]", call)
 
 
+def _has_own(method: str, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether the arguments have a provider, or say what to read; the events of an append are positional."""
+    return "memory" in kwargs if method == "append" else bool(args or kwargs.keys() - _NOT_OF_SPEC)
+
+
 class AsyncSessionHandle(NamesArguments):
     """One session. The methods are those of the client, without the session argument. Made by the client's `session`."""
 
-    def __init__(self, client: AsyncCalls, ref: SessionRef) -> None:
+    def __init__(self, client: AsyncCalls, ref: SessionRef, memory: MemoryProvider | None = None) -> None:
         self.client = client
         self.ref = ref
+        self.memory = memory
+        """The provider of `with_memory`; None: reads and writes without one."""
 
     @property
     def id(self) -> str:
@@ -54,15 +67,23 @@ class AsyncSessionHandle(NamesArguments):
 
     create = _of_session(AsyncCalls.create_session)
     get = _of_session(AsyncCalls.get_session)
+    load = _of_session(AsyncCalls.load_session)
     update = _of_session(AsyncCalls.update_session)
     delete = _of_session(AsyncCalls.delete_session)
+    fork = _of_session(AsyncCalls.fork)
+    move = _of_session(AsyncCalls.move_session)
     append = _of_session(AsyncCalls.append)
     get_event = _of_session(AsyncCalls.get_event)
     list_events = _of_session(AsyncCalls.list_events)
     events = _of_session(AsyncCalls.events)
+    list_branches = _of_session(AsyncCalls.list_branches)
+    branches = _of_session(AsyncCalls.branches)
+    list_usage = _of_session(AsyncCalls.list_usage)
+    usage = _of_session(AsyncCalls.usage)
     get_context = _of_session(AsyncCalls.get_context)
     pop = _of_session(AsyncCalls.pop)
     clear = _of_session(AsyncCalls.clear)
+    rewind = _of_session(AsyncCalls.rewind)
     erase_events = _of_session(AsyncCalls.erase_events)
     replace_suffix = _of_session(AsyncCalls.replace_suffix)
     compact = _of_session(AsyncCalls.compact)
@@ -72,6 +93,11 @@ class AsyncSessionHandle(NamesArguments):
     replace_events = _of_session(AsyncCalls.replace_events)
     list_compactions = _of_session(AsyncCalls.list_compactions)
     compactions = _of_session(AsyncCalls.compactions)
+
+    def with_memory(self, memory: MemoryProvider) -> AsyncSessionHandle:
+        """A handle on the same session that reads and writes as the provider says: `get_context` without arguments returns its
+        context, and if it does not write, `append` sends nothing and returns an empty response."""
+        return AsyncSessionHandle(self.client, self.ref, memory)
 
     def state(self) -> AsyncStateHandle:
         """The state of this session."""

@@ -36,7 +36,8 @@ class AsyncSubscriptions(AsyncConnection):
     ) -> AsyncGenerator[Change]:
         """Subscribe to one session or to all of a scope. Delivers every change once, in order; each append is one change.
 
-        Yields `Appended`, `Compacted`, `SessionCreated`, `SessionUpdated`, `SessionDeleted` and `SessionExpired`.
+        Yields `Appended`, `Compacted`, `SessionCreated`, `SessionUpdated`, `SessionDeleted`, `SessionExpired`,
+        `SessionMovedOut` and `SessionMovedIn`.
 
         `session`: the session, which need not exist yet. Else `user_id`, `app`, `all_users`, `all_apps`: the scope, as in
         `list_sessions`, by default the client's; `labels`: only sessions with all of them, at most 64.

@@ -6,8 +6,10 @@ from __future__ import annotations
 from .consumers import Consumers
 from .erasures import Erasures
 from .events import Events
+from .forks import Forks
 from .removals import Removals
 from .searches import Searches
+from .session_reads import SessionReads
 from .sessions import Sessions
 from .states import States
 from .subscriptions import Subscriptions
@@ -16,8 +18,10 @@ from .windows import Windows
 
 class Calls(
     Sessions,
+    Forks,
     Erasures,
     Events,
+    SessionReads,
     Removals,
     States,
     Windows,

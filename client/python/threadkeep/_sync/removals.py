@@ -6,7 +6,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 
-from .._convert import SessionLike, encodable, mode_of
+from .._convert import SessionLike, encodable, mode_of, point_of
 from ..messages import with_ids
 from ..v1 import event_removal_pb2 as rm
 from ..v1 import event_service_pb2 as es
@@ -46,7 +46,7 @@ class Removals(Connection):
             branch=None if branch is None else encodable(branch, "branch"),
             mode=mode_of(erase),
             expected_log_version=expected_log_version,
-            operation_id=_named(operation_id),
+            operation_id=named_operation(operation_id),
         )
         return Popped(self._call(self._stubs().events.PopEvents, request, timeout))
 
@@ -68,29 +68,67 @@ class Removals(Connection):
             session=self._ref(session),
             mode=mode_of(erase),
             expected_log_version=expected_log_version,
-            operation_id=_named(operation_id),
+            operation_id=named_operation(operation_id),
         )
         return self._call(self._stubs().events.ClearEvents, request, timeout)
+
+    def rewind(
+        self,
+        session: SessionLike,
+        *,
+        at_seq: int | None = None,
+        at_event: str | None = None,
+        at_invocation: str | None = None,
+        at_log_version: int | None = None,
+        erase: bool = False,
+        always: bool = False,
+        expected_log_version: int | None = None,
+        operation_id: str = "",
+        timeout: float | None = None,
+    ) -> rm.RewindSessionResponse:
+        """Go back to a point: what came after it leaves the window, what left it since is active again, and the session's state
+        has the values of then.
+
+        The point is one of: `at_seq` and `at_event`, an event; `at_invocation`, the last event of an invocation;
+        `at_log_version`. At most 10,000 events leave or come back; erased ones do not come back. With `always` the versions
+        grow also if nothing changes. Raises EventNotFound, VersionMismatch, HistoryUnknown.
+        """
+        request = rm.RewindSessionRequest(
+            session=self._ref(session),
+            mode=mode_of(erase),
+            always=always,
+            expected_log_version=expected_log_version,
+            operation_id=named_operation(operation_id),
+            **point_of(at_seq, at_event, at_invocation, at_log_version),
+        )
+        return self._call(self._stubs().events.RewindSession, request, timeout)
 
     def erase_events(
         self,
         session: SessionLike,
-        event_ids: Sequence[str],
+        event_ids: Sequence[str] = (),
         *,
+        invocation_ids: Sequence[str] = (),
+        branch: str = "",
         expected_log_version: int | None = None,
         operation_id: str = "",
         timeout: float | None = None,
     ) -> rm.EraseEventsResponse:
         """Erase the content of up to 1,000 events, active or archived, in all their versions; the answer has a `receipt`.
 
-        Summaries and memories made of them stay. Erasing an erased event changes nothing. Raises EventNotFound,
-        VersionMismatch, PermissionDenied.
+        Give the `event_ids`, or `invocation_ids` (at most 64) or a `branch` (not the root) whose events to erase: while `more`
+        is true, call again. Summaries and memories made of them stay. Erasing an erased event changes nothing. Raises
+        EventNotFound, VersionMismatch, PermissionDenied.
         """
+        if isinstance(invocation_ids, str):
+            raise TypeError("invocation_ids must be a sequence of ids, not one")
         if isinstance(event_ids, str):
             raise TypeError("event_ids must be a sequence of ids, not one")
         request = rm.EraseEventsRequest(
             session=self._ref(session),
             event_ids=[encodable(each, "event_ids") for each in event_ids],
+            invocation_ids=[encodable(each, "invocation_ids") for each in invocation_ids],
+            branch=encodable(branch, "branch"),
             expected_log_version=expected_log_version,
             operation_id=encodable(operation_id, "operation_id"),
         )
@@ -119,10 +157,11 @@ class Removals(Connection):
             events=with_ids(*events),
             branch=None if branch is None else encodable(branch, "branch"),
             mode=mode_of(erase),
-            operation_id=_named(operation_id),
+            operation_id=named_operation(operation_id),
         )
         return self._call(self._stubs().events.ReplaceSuffix, request, timeout)
 
 
-def _named(operation_id: str) -> str:
+def named_operation(operation_id: str) -> str:
+    """Return the id, or a new one."""
     return encodable(operation_id, "operation_id") or str(uuid.uuid4())

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from .._arguments import NamesArguments
 from .._convert import SessionLike
 from .._search import SearchOptions
+from ..memory import MemoryProvider
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
 from ..v1.state_pb2 import StateScope
@@ -22,14 +23,19 @@ from .states import StateHandle
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_NOT_OF_SPEC = {"as_of_seq", "as_of_log_version", "timeout"}
 _Method = Callable[Concatenate[Calls, SessionLike, P], R]
 
 
 def _of_session(method: _Method[P, R]) -> Callable[Concatenate[SessionHandle, P], R]:
     """The method of the client, with the session of the handle."""
 
+    provided = {"append": "memory", "get_context": "spec"}.get(method.__name__)
+
     @functools.wraps(method)
     def call(self: SessionHandle, *args: P.args, **kwargs: P.kwargs) -> R:
+        if provided is not None and self.memory is not None and not _has_own(method.__name__, args, kwargs):
+            kwargs[provided] = self.memory
         return method(self.client, self.ref, *args, **kwargs)
 
     signature = inspect.signature(method)
@@ -38,12 +44,19 @@ def _of_session(method: _Method[P, R]) -> Callable[Concatenate[SessionHandle, P]
     return call
 
 
+def _has_own(method: str, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether the arguments have a provider, or say what to read; the events of an append are positional."""
+    return "memory" in kwargs if method == "append" else bool(args or kwargs.keys() - _NOT_OF_SPEC)
+
+
 class SessionHandle(NamesArguments):
     """One session. The methods are those of the client, without the session argument. Made by the client's `session`."""
 
-    def __init__(self, client: Calls, ref: SessionRef) -> None:
+    def __init__(self, client: Calls, ref: SessionRef, memory: MemoryProvider | None = None) -> None:
         self.client = client
         self.ref = ref
+        self.memory = memory
+        """The provider of `with_memory`; None: reads and writes without one."""
 
     @property
     def id(self) -> str:
@@ -55,15 +68,23 @@ class SessionHandle(NamesArguments):
 
     create = _of_session(Calls.create_session)
     get = _of_session(Calls.get_session)
+    load = _of_session(Calls.load_session)
     update = _of_session(Calls.update_session)
     delete = _of_session(Calls.delete_session)
+    fork = _of_session(Calls.fork)
+    move = _of_session(Calls.move_session)
     append = _of_session(Calls.append)
     get_event = _of_session(Calls.get_event)
     list_events = _of_session(Calls.list_events)
     events = _of_session(Calls.events)
+    list_branches = _of_session(Calls.list_branches)
+    branches = _of_session(Calls.branches)
+    list_usage = _of_session(Calls.list_usage)
+    usage = _of_session(Calls.usage)
     get_context = _of_session(Calls.get_context)
     pop = _of_session(Calls.pop)
     clear = _of_session(Calls.clear)
+    rewind = _of_session(Calls.rewind)
     erase_events = _of_session(Calls.erase_events)
     replace_suffix = _of_session(Calls.replace_suffix)
     compact = _of_session(Calls.compact)
@@ -73,6 +94,11 @@ class SessionHandle(NamesArguments):
     replace_events = _of_session(Calls.replace_events)
     list_compactions = _of_session(Calls.list_compactions)
     compactions = _of_session(Calls.compactions)
+
+    def with_memory(self, memory: MemoryProvider) -> SessionHandle:
+        """A handle on the same session that reads and writes as the provider says: `get_context` without arguments returns its
+        context, and if it does not write, `append` sends nothing and returns an empty response."""
+        return SessionHandle(self.client, self.ref, memory)
 
     def state(self) -> StateHandle:
         """The state of this session."""

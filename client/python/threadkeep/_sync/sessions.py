@@ -11,7 +11,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from .._convert import Metadata, SessionLike, encodable, enum_value, expiry, json_text, json_values, timestamp
 from ..v1 import session_service_pb2 as ss
-from ..v1.session_pb2 import Session, SessionRef
+from ..v1.session_pb2 import Session, SessionParent, SessionRef
 from .connection import Connection
 
 
@@ -32,6 +32,7 @@ class Sessions(Connection):
         context_bytes: int = 0,
         create_time: datetime | int | None = None,
         state: Mapping[str, Any] | None = None,
+        parent: SessionParent | None = None,
         return_existing: bool = False,
         unique_in_app: bool = False,
         timeout: float | None = None,
@@ -41,7 +42,8 @@ class Sessions(Connection):
         It expires after `ttl`, at `expire_time` (an aware datetime, or nanoseconds since the epoch), or never; by default
         after the server's default, 60 days. `metadata` is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at
         most 64. `context_bytes`: the default size of contexts; 0 is the server's. `create_time`: the
-        start of an imported conversation; by default now. `state`: its first values, at most 1,000. Raises
+        start of an imported conversation; by default now. `state`: its first values, at most 1,000. `parent`: the origin of an
+        imported fork, which is recorded and not looked up, for lists with `forked_from`; of this user and app. Raises
         SessionAlreadyExists, unless `return_existing`, which returns the existing session unchanged; with `unique_in_app` also
         if another user of the app has the id. Raises StateTooLarge.
         """
@@ -53,6 +55,7 @@ class Sessions(Connection):
             context_bytes=context_bytes,
             create_time=timestamp(create_time, "create_time"),
             state=json_values(state, "state"),
+            parent=parent,
             return_existing=return_existing,
             unique_in_app=unique_in_app,
         )
@@ -75,11 +78,13 @@ class Sessions(Connection):
         updated_after: datetime | int | None = None,
         updated_before: datetime | int | None = None,
         prefix: str = "",
+        forked_from: str = "",
         page_size: int = 0,
         page_token: str = "",
         offset: int = 0,
         with_total: bool = False,
         with_newest_event: bool = False,
+        with_state: bool = False,
         timeout: float | None = None,
     ) -> ss.ListSessionsResponse:
         """One page of sessions, by default newest first.
@@ -87,9 +92,10 @@ class Sessions(Connection):
         `user_id`, `app`: by default the client's; `app=""` is sessions without one. `all_users`, `all_apps`: sessions of
         every user, of every app. `labels`: only sessions with all of them. `order`: "created_last_first" (the default),
         "created_first", "updated_last_first" or "updated_first". `updated_after`, `updated_before`: exclusive; aware datetimes
-        or nanoseconds since the epoch. `prefix`: of the session id. `page_size`: 0 is 100, at most 1,000. `offset`: sessions to
+        or nanoseconds since the epoch. `prefix`: of the session id. `forked_from`: only forks of the session with this id; it
+        may be deleted. `page_size`: 0 is 100, at most 1,000. `offset`: sessions to
         skip, at most 10,000. `with_total`: count them, up to 10,000, in `total_size`. `with_newest_event`: the last event of
-        each, in `newest_events`. Raises InvalidPageToken.
+        each, in `newest_events`. `with_state`: the state of each, in `states`. Raises InvalidPageToken.
         """
         request = ss.ListSessionsRequest(
             user_id=self._user(user_id, all_users),
@@ -101,9 +107,11 @@ class Sessions(Connection):
             updated_after=timestamp(updated_after, "updated_after"),
             updated_before=timestamp(updated_before, "updated_before"),
             session_id_prefix=prefix,
+            forked_from=encodable(forked_from, "forked_from"),
             offset=offset,
             with_total=with_total,
             with_newest_event=with_newest_event,
+            with_state=with_state,
         )
         return self._call(self._stubs().sessions.ListSessions, request, timeout)
 
@@ -119,6 +127,7 @@ class Sessions(Connection):
         updated_after: datetime | int | None = None,
         updated_before: datetime | int | None = None,
         prefix: str = "",
+        forked_from: str = "",
         page_size: int = 0,
         timeout: float | None = None,
     ) -> Iterator[Session]:
@@ -135,6 +144,7 @@ class Sessions(Connection):
                 updated_after=updated_after,
                 updated_before=updated_before,
                 prefix=prefix,
+                forked_from=forked_from,
                 page_size=page_size,
                 page_token=token,
                 timeout=timeout,
@@ -157,13 +167,15 @@ class Sessions(Connection):
         set_labels: Mapping[str, str] | None = None,
         remove_labels: Iterable[str] = (),
         etag: str = "",
+        operation_id: str = "",
         timeout: float | None = None,
     ) -> Session:
         """Replace the given fields; None keeps a field. `metadata=""` and `labels={}` clear. Raises SessionNotFound.
 
         `metadata_patch` is a JSON merge patch (RFC 7396): its members replace those of the metadata, None removes one.
         `set_labels` and `remove_labels` change some labels. With the `etag` of a session that was read, raises VersionMismatch
-        if another update came between.
+        if another update came between. `operation_id`: the server remembers it, and a repeated call with the same id and
+        content changes nothing and returns the session as it is. Raises OperationConflict.
         """
         new_expiry = expiry(ttl, expire_time, never_expires)
         given = {"expiry": new_expiry, "metadata_json": metadata, "labels": labels, "context_bytes": context_bytes}
@@ -178,6 +190,7 @@ class Sessions(Connection):
             set_labels=set_labels,
             remove_labels=remove_labels,
             etag=etag,
+            operation_id=encodable(operation_id, "operation_id"),
         )
         return self._call(self._stubs().sessions.UpdateSession, request, timeout).session
 

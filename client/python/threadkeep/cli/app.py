@@ -1,38 +1,23 @@
-"""The application with all commands; the exit codes are in `errors`."""
+"""The application; the exit codes are in `errors`."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import ThreadkeepError
-from .commands import removals as _removals  # noqa: F401 - adds commands to those of sessions
-from .commands.compact import compact, compactions
-from .commands.consumers import consumers_app
-from .commands.context import context
-from .commands.erase import erase_app
-from .commands.events import events_app
-from .commands.import_export import export_sessions, import_files
-from .commands.keys import keys_app
-from .commands.mcp import mcp
-from .commands.memory import memory_app
-from .commands.memory_entries import get_memories, memory_namespaces, set_memory
-from .commands.policy import policy_app
-from .commands.search import search
-from .commands.server import config_table, db_app, info, serve
-from .commands.sessions import sessions_app
-from .commands.tokens import tokens_app
-from .commands.watch import watch
 from .errors import CliError, Exit, debugging, from_server, from_system, one_line, report
+from .loading import add_commands
 from .options import Address, Cli, Json, Token, usage
 
 
-def build() -> typer.Typer:
-    """Returns the application with all commands."""
+def build(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Returns the application with the command that the arguments call, or with all commands."""
     app = typer.Typer(
         name="threadkeep",
         help="One session memory for every agent: run the server, and inspect its data.",
@@ -41,28 +26,7 @@ def build() -> typer.Typer:
         epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 no server, 130 interrupted.",
     )
     app.callback(invoke_without_command=True)(_base)
-    app.command("serve", rich_help_panel="Server")(serve)
-    app.command("config", rich_help_panel="Server")(config_table)
-    app.add_typer(db_app, name="db", rich_help_panel="Server")
-    app.command("info", rich_help_panel="Server")(info)
-    app.add_typer(tokens_app, name="tokens", rich_help_panel="Server")
-    app.add_typer(keys_app, name="keys", rich_help_panel="Server")
-    app.add_typer(sessions_app, name="sessions", rich_help_panel="Memory")
-    app.add_typer(events_app, name="events", rich_help_panel="Memory")
-    app.add_typer(erase_app, name="erase", rich_help_panel="Memory")
-    app.command("search", rich_help_panel="Memory")(search)
-    for name, command in (("get", get_memories), ("set", set_memory), ("namespaces", memory_namespaces)):
-        memory_app.command(name)(command)
-    app.add_typer(memory_app, name="memory", rich_help_panel="Memory")
-    app.command("mcp", rich_help_panel="Memory")(mcp)
-    app.command("watch", rich_help_panel="Changes")(watch)
-    app.add_typer(consumers_app, name="consumers", rich_help_panel="Changes")
-    app.command("context", rich_help_panel="Windows")(context)
-    app.command("compact", rich_help_panel="Windows")(compact)
-    app.command("compactions", rich_help_panel="Windows")(compactions)
-    app.add_typer(policy_app, name="policy", rich_help_panel="Windows")
-    app.command("import", rich_help_panel="Memory")(import_files)
-    app.command("export", rich_help_panel="Memory")(export_sessions)
+    add_commands(app, arguments)
     return app
 
 
@@ -118,7 +82,7 @@ def _failure(error: Exception) -> CliError:
 def _invoke(arguments: list[str]) -> int:
     """Runs typer and converts its errors."""
     try:
-        code = typer.main.get_command(build())(arguments, prog_name="threadkeep", standalone_mode=False)
+        code = typer.main.get_command(build(arguments))(arguments, prog_name="threadkeep", standalone_mode=False)
         sys.stdout.flush()
         if code == Exit.INTERRUPTED:  # typer raises it for a KeyboardInterrupt
             raise KeyboardInterrupt

@@ -37,7 +37,7 @@ class Exit(IntEnum):
     OK = 0
     FAILED = 1  # the server rejected the call, or a file cannot be read or written
     USAGE = 2  # the command line is wrong
-    NOT_FOUND = 3  # no such session, event or consumer
+    NOT_FOUND = 3  # no such session, event, consumer, memory or key of state
     UNAVAILABLE = 4  # no server responds, it is unavailable, or the call timed out
     INTERRUPTED = 130  # Ctrl-C
 

@@ -6,18 +6,23 @@ import contextlib
 import heapq
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from .. import AsyncClient, __version__
+from .. import AsyncClient, AsyncStateHandle, __version__
+from ..errors import PermissionDenied, SessionNotFound
 from ..filters import event_filter
 from ..formats.openai import json_text, message_of
 from ..v1 import event_pb2, session_pb2
-from .formats.log import end_line, event_line, header_line, session_line
+from ..v1.state_pb2 import StateScope
+from .formats.log import end_line, header_line, session_line, state_line
+from .window_history import WindowHistory
+from .window_lines import WindowLines
 
 _SPAN = 1000  # seqs per request
+_SCOPES = {StateScope.STATE_SCOPE_SESSION: "session", StateScope.STATE_SCOPE_USER: "user", StateScope.STATE_SCOPE_APP: "app"}
 
 
 @dataclass(slots=True)
@@ -30,10 +35,20 @@ class Exported:
 
 
 class Exporter:
-    """Writes sessions in one of the formats."""
+    """Writes sessions in one of the formats. `shared`: the scopes whose state is written, next to the sessions'."""
 
-    def __init__(self, client: AsyncClient, out: IO[str], form: str, advance: Callable[[Exported], None]) -> None:
+    def __init__(
+        self,
+        client: AsyncClient,
+        out: IO[str],
+        form: str,
+        advance: Callable[[Exported], None],
+        *,
+        shared: Container[StateScope.ValueType] = (),
+    ) -> None:
         self.done = Exported()
+        self._shared = shared
+        self._owners: set[tuple[str, str]] = set()
         self._client = client
         self._out = out
         self._form = form
@@ -47,19 +62,45 @@ class Exporter:
             write(header_line(threadkeep=__version__, server=info.version, engine=info.engine, store_id=info.store_id))
         async for session in sessions:
             before = self.done.events
+            self._owners.add((session.ref.app, session.ref.user_id))
             await (self._log(session) if self._form == "threadkeep" else self._messages(session))
             self.done.sessions += 1
             if self.done.events - before != session.last_seq:
                 self.done.changed.append(session.ref.session_id)
             self._advance(self.done)
         if self._form == "threadkeep":
+            await self._shared_states()
             write(end_line(self.done.sessions, self.done.events))
         return self.done
 
     async def _log(self, session: session_pb2.Session) -> None:
-        self._out.write(session_line(session))
+        """Writes a session: its events by seq, the changes of its window where they happened, and its state."""
+        write = self._out.write
+        write(session_line(session))
+        history = WindowHistory(self._client, session)
+        lines = WindowLines(session.ref.session_id, history, await history.deltas())
         async for event in self._events(session):
-            self._out.write(event_line(session.ref.session_id, event))
+            for line in await lines.event(event):
+                write(line)
+        for line in await lines.end():
+            write(line)
+        await self._state(StateScope.STATE_SCOPE_SESSION, session.ref)
+
+    async def _state(self, scope: StateScope.ValueType, ref: session_pb2.SessionRef) -> None:
+        """Writes a state, if it has values and the caller may read it."""
+        try:
+            state = await AsyncStateHandle(self._client, scope, ref).get()
+        except (PermissionDenied, SessionNotFound):  # bound to a user, or deleted while it is read
+            return
+        if state.texts:
+            self._out.write(state_line(_SCOPES[scope], ref, state.version, state.texts))
+
+    async def _shared_states(self) -> None:
+        """Writes the states of the users and apps of the sessions."""
+        of_apps = {(app, "") for app, _ in self._owners}
+        for scope, owners in ((StateScope.STATE_SCOPE_USER, self._owners), (StateScope.STATE_SCOPE_APP, of_apps)):
+            for app, user in sorted(owners) if scope in self._shared else ():
+                await self._state(scope, session_pb2.SessionRef(app=app, user_id=user))
 
     async def _messages(self, session: session_pb2.Session) -> None:
         facts: dict[str, object] = {

@@ -1,7 +1,7 @@
 """The command-line notation of strategies and triggers: `turn-window=20`, `trim-tool-results=2,min-tokens=64`, `tokens=9000`.
 
-Output has the same form. A name has its main number; other options follow it. Texts, which may contain commas, are given as
-JSON of the protos.
+Output has the same form. A name has its main number, or as in `webhook=summaries` the name of what plans; other options follow
+it. Texts, which may contain commas, are given as JSON of the protos.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _TRIGGERS = {
     field.name.replace("_", "-"): field.name for field in CompactionTrigger.DESCRIPTOR.fields if field.message_type is None
 }
 _NAMES = ", ".join(_STRATEGIES)
+# What is planned elsewhere has a name in place of a number.
+_NAMED = ("webhook", "consumer")
 
 Strategies = Annotated[
     list[str] | None,
@@ -68,6 +70,11 @@ def _step(text: str) -> CompactionStrategy:
     message = CompactionStrategy()
     arm = getattr(message, field.name)
     arm.SetInParent()
+    if field.name in _NAMED:
+        if options or not number:
+            raise usage(f"{name} needs a name: {name}=NAME")
+        arm.name = number
+        return message
     numbers = {each.name: each for each in arm.DESCRIPTOR.fields if each.cpp_type != each.CPPTYPE_STRING}
     main = next(iter(numbers))
     for each in ([f"{main}={number}"] if equals else []) + options:
@@ -123,6 +130,8 @@ def shown_strategy(strategy: CompactionStrategy) -> str:
     if kind == "pipeline":
         return " then ".join(map(shown_strategy, strategy.pipeline.steps))
     arm = getattr(strategy, kind)
+    if kind in _NAMED:
+        return f"{kind}={arm.name}"
     main = next(iter(arm.DESCRIPTOR.fields)).name
     found = {field.name: value for field, value in arm.ListFields()}
     head = f"{kind}={found.pop(main)}" if main in found else kind

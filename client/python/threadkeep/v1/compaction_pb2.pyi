@@ -233,6 +233,48 @@ class StrategyPipeline(google.protobuf.message.Message):
 global___StrategyPipeline = StrategyPipeline
 
 @typing.final
+class WebhookStrategy(google.protobuf.message.Message):
+    """Has an HTTP endpoint of the server's operator plan the compaction. The server posts a CompactionPlanRequest as JSON, signed,
+    and applies the CompactionPlan of the answer under the same rules as ApplyCompaction, unless another compaction was committed
+    meanwhile. The endpoint is also called for a dry run and by PlanCompaction, which apply nothing. Not in a pipeline.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """REQUIRED. Name of a webhook in the server's configuration that the tenant may use. At most 255 bytes."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name"]) -> None: ...
+
+global___WebhookStrategy = WebhookStrategy
+
+@typing.final
+class ConsumerStrategy(google.protobuf.message.Message):
+    """Leaves the compaction to a named consumer. When the trigger of the policy fires for an append, the delivery of
+    that append to the consumer has Change.compaction_due; a member compacts with CompactSession, or with PlanCompaction or a plan
+    of its own and ApplyCompaction. Only for policies, and not in a pipeline.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """REQUIRED. Name of the consumer. Its scope and filter must select the appended events. At most 255 bytes."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name"]) -> None: ...
+
+global___ConsumerStrategy = ConsumerStrategy
+
+@typing.final
 class CompactionStrategy(google.protobuf.message.Message):
     """The rule by which a compaction selects events. No strategy deletes events, changes their order or seq, splits a turn,
     or separates a tool call from its result. The latest SYSTEM event of each branch is always kept; older SYSTEM events
@@ -247,6 +289,8 @@ class CompactionStrategy(google.protobuf.message.Message):
     RECURSIVE_SUMMARY_FIELD_NUMBER: builtins.int
     TRIM_TOOL_RESULTS_FIELD_NUMBER: builtins.int
     PIPELINE_FIELD_NUMBER: builtins.int
+    WEBHOOK_FIELD_NUMBER: builtins.int
+    CONSUMER_FIELD_NUMBER: builtins.int
     @property
     def sliding_window(self) -> global___SlidingWindow:
         """Limit on the number of events."""
@@ -271,6 +315,14 @@ class CompactionStrategy(google.protobuf.message.Message):
     def pipeline(self) -> global___StrategyPipeline:
         """Several strategies in order."""
 
+    @property
+    def webhook(self) -> global___WebhookStrategy:
+        """A plan of an HTTP endpoint."""
+
+    @property
+    def consumer(self) -> global___ConsumerStrategy:
+        """A named consumer that compacts."""
+
     def __init__(
         self,
         *,
@@ -280,10 +332,12 @@ class CompactionStrategy(google.protobuf.message.Message):
         recursive_summary: global___RecursiveSummary | None = ...,
         trim_tool_results: global___TrimToolResults | None = ...,
         pipeline: global___StrategyPipeline | None = ...,
+        webhook: global___WebhookStrategy | None = ...,
+        consumer: global___ConsumerStrategy | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["kind", b"kind", "pipeline", b"pipeline", "recursive_summary", b"recursive_summary", "sliding_window", b"sliding_window", "token_budget", b"token_budget", "trim_tool_results", b"trim_tool_results", "turn_window", b"turn_window"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["kind", b"kind", "pipeline", b"pipeline", "recursive_summary", b"recursive_summary", "sliding_window", b"sliding_window", "token_budget", b"token_budget", "trim_tool_results", b"trim_tool_results", "turn_window", b"turn_window"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["kind", b"kind"]) -> typing.Literal["sliding_window", "turn_window", "token_budget", "recursive_summary", "trim_tool_results", "pipeline"] | None: ...
+    def HasField(self, field_name: typing.Literal["consumer", b"consumer", "kind", b"kind", "pipeline", b"pipeline", "recursive_summary", b"recursive_summary", "sliding_window", b"sliding_window", "token_budget", b"token_budget", "trim_tool_results", b"trim_tool_results", "turn_window", b"turn_window", "webhook", b"webhook"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["consumer", b"consumer", "kind", b"kind", "pipeline", b"pipeline", "recursive_summary", b"recursive_summary", "sliding_window", b"sliding_window", "token_budget", b"token_budget", "trim_tool_results", b"trim_tool_results", "turn_window", b"turn_window", "webhook", b"webhook"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["kind", b"kind"]) -> typing.Literal["sliding_window", "turn_window", "token_budget", "recursive_summary", "trim_tool_results", "pipeline", "webhook", "consumer"] | None: ...
 
 global___CompactionStrategy = CompactionStrategy
 
@@ -434,6 +488,83 @@ class CompactionPlan(google.protobuf.message.Message):
 global___CompactionPlan = CompactionPlan
 
 @typing.final
+class CompactionPlanRequest(google.protobuf.message.Message):
+    """The request that the server posts to a webhook, as JSON. The answer is a CompactionPlan as JSON, of which archive_event_ids and
+    inserts are used; without either there is nothing to compact. Only events of this request can be archived, all others stay. The
+    answer has the status 200 and at most 4 MiB.
+
+    The headers webhook-id, webhook-timestamp and webhook-signature are those of Standard Webhooks: the signature is "v1," and the
+    HMAC-SHA256, in base64, of the id, the timestamp and the body, joined by dots, with the secret of the webhook.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: builtins.int
+    WEBHOOK_FIELD_NUMBER: builtins.int
+    TENANT_FIELD_NUMBER: builtins.int
+    SESSION_FIELD_NUMBER: builtins.int
+    LOG_VERSION_FIELD_NUMBER: builtins.int
+    WINDOW_VERSION_FIELD_NUMBER: builtins.int
+    TRIGGER_FIELD_NUMBER: builtins.int
+    BRANCH_FIELD_NUMBER: builtins.int
+    WINDOW_FIELD_NUMBER: builtins.int
+    EVENTS_FIELD_NUMBER: builtins.int
+    TRUNCATED_FIELD_NUMBER: builtins.int
+    request_id: builtins.str
+    """Digest of the request, also in the header webhook-id. Equal requests have equal ids, so an endpoint can return the plan that
+    it made before.
+    """
+    webhook: builtins.str
+    """Name of the webhook."""
+    tenant: builtins.str
+    """Tenant of the session."""
+    log_version: builtins.int
+    """Log version at which the events were read."""
+    window_version: builtins.int
+    """Window version at which the events were read. The plan is applied only to this version."""
+    branch: builtins.str
+    """Branch whose own events are compacted. Empty means the whole session."""
+    truncated: builtins.bool
+    """True if newer events are left out, because the request would have more bytes than the server's
+    compaction_webhook_request_bytes.
+    """
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.SessionRef:
+        """Session to compact."""
+
+    @property
+    def trigger(self) -> global___CompactionTrigger:
+        """Condition that is met. Absent if the compaction was requested without one."""
+
+    @property
+    def window(self) -> threadkeep.v1.session_pb2.WindowCounters:
+        """Counters of the whole window."""
+
+    @property
+    def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
+        """Active events in window order, from the oldest on."""
+
+    def __init__(
+        self,
+        *,
+        request_id: builtins.str = ...,
+        webhook: builtins.str = ...,
+        tenant: builtins.str = ...,
+        session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        log_version: builtins.int = ...,
+        window_version: builtins.int = ...,
+        trigger: global___CompactionTrigger | None = ...,
+        branch: builtins.str = ...,
+        window: threadkeep.v1.session_pb2.WindowCounters | None = ...,
+        events: collections.abc.Iterable[threadkeep.v1.event_pb2.SessionEvent] | None = ...,
+        truncated: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["session", b"session", "trigger", b"trigger", "window", b"window"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["branch", b"branch", "events", b"events", "log_version", b"log_version", "request_id", b"request_id", "session", b"session", "tenant", b"tenant", "trigger", b"trigger", "truncated", b"truncated", "webhook", b"webhook", "window", b"window", "window_version", b"window_version"]) -> None: ...
+
+global___CompactionPlanRequest = CompactionPlanRequest
+
+@typing.final
 class Compaction(google.protobuf.message.Message):
     """The record of a compaction."""
 
@@ -456,8 +587,8 @@ class Compaction(google.protobuf.message.Message):
     compaction_id: builtins.str
     """Id of the compaction: the caller's, or a UUIDv7 from the server."""
     strategy: builtins.str
-    """Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-    bytes.
+    """Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+    255 bytes.
     """
     actor: builtins.str
     """Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes."""

@@ -40,7 +40,9 @@ class CompactSessionRequest(google.protobuf.message.Message):
 
     @property
     def strategy(self) -> threadkeep.v1.compaction_pb2.CompactionStrategy:
-        """Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy."""
+        """Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+        consumer.
+        """
 
     @property
     def trigger(self) -> threadkeep.v1.compaction_pb2.CompactionTrigger:
@@ -117,7 +119,9 @@ class PlanCompactionRequest(google.protobuf.message.Message):
 
     @property
     def strategy(self) -> threadkeep.v1.compaction_pb2.CompactionStrategy:
-        """Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy."""
+        """Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+        consumer.
+        """
 
     def __init__(
         self,

@@ -84,8 +84,8 @@ class CompactionServiceServicer(object):
         """Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
         compaction is committed first, the server retries on the new window, without calling the model twice for the same
         text. Having nothing to compact is not an error.
-        Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-        several lost races).
+        Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+        (after several lost races).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -94,7 +94,7 @@ class CompactionServiceServicer(object):
     def PlanCompaction(self, request, context):
         """Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
         its own model.
-        Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+        Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

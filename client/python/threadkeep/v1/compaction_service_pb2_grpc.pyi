@@ -31,8 +31,8 @@ class CompactionServiceStub:
     """Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
     compaction is committed first, the server retries on the new window, without calling the model twice for the same
     text. Having nothing to compact is not an error.
-    Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-    several lost races).
+    Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+    (after several lost races).
     """
 
     PlanCompaction: grpc.UnaryUnaryMultiCallable[
@@ -41,7 +41,7 @@ class CompactionServiceStub:
     ]
     """Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
     its own model.
-    Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+    Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
     """
 
     ApplyCompaction: grpc.UnaryUnaryMultiCallable[
@@ -99,8 +99,8 @@ class CompactionServiceAsyncStub:
     """Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
     compaction is committed first, the server retries on the new window, without calling the model twice for the same
     text. Having nothing to compact is not an error.
-    Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-    several lost races).
+    Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+    (after several lost races).
     """
 
     PlanCompaction: grpc.aio.UnaryUnaryMultiCallable[
@@ -109,7 +109,7 @@ class CompactionServiceAsyncStub:
     ]
     """Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
     its own model.
-    Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+    Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
     """
 
     ApplyCompaction: grpc.aio.UnaryUnaryMultiCallable[
@@ -169,8 +169,8 @@ class CompactionServiceServicer(metaclass=abc.ABCMeta):
         """Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
         compaction is committed first, the server retries on the new window, without calling the model twice for the same
         text. Having nothing to compact is not an error.
-        Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-        several lost races).
+        Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+        (after several lost races).
         """
 
     @abc.abstractmethod
@@ -181,7 +181,7 @@ class CompactionServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[threadkeep.v1.compaction_service_pb2.PlanCompactionResponse, collections.abc.Awaitable[threadkeep.v1.compaction_service_pb2.PlanCompactionResponse]]:
         """Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
         its own model.
-        Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+        Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
         """
 
     @abc.abstractmethod

@@ -185,6 +185,10 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
     {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
     """
+    ERROR_REASON_WEBHOOK_FAILED: _ErrorReason.ValueType  # 39
+    """The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
+    {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_. The domain is "threadkeep.dev". Each value
@@ -353,5 +357,9 @@ ERROR_REASON_HISTORY_UNKNOWN: ErrorReason.ValueType  # 38
 """A read as of a moment for which the server does not know which events were active, because an older server wrote
 them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
 {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
+"""
+ERROR_REASON_WEBHOOK_FAILED: ErrorReason.ValueType  # 39
+"""The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
+{"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
 """
 global___ErrorReason = ErrorReason

@@ -103,7 +103,7 @@ class SessionEvent(google.protobuf.message.Message):
     """
     erased: builtins.bool
     """OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
-    also true. Lists contain it unless their filter has exclude_archived.
+    also true. Lists contain it unless their filter has LOG_VIEW_ACTIVE.
     """
     @property
     def message(self) -> threadkeep.v1.message_pb2.ChatMessage:

@@ -27,7 +27,7 @@ from threadkeep.v1 import event_pb2 as threadkeep_dot_v1_dot_event__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!threadkeep/v1/event_removal.proto\x12\rthreadkeep.v1\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\xd2\x01\n\rRemovalNotice\x12(\n\x04kind\x18\x01 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalKind\x12\x0e\n\x06\x65rased\x18\x02 \x01(\x08\x12\x0f\n\x07removed\x18\x03 \x01(\x03\x12\x11\n\tevent_ids\x18\x04 \x03(\t\x12\x0c\n\x04seqs\x18\x05 \x03(\x03\x12\x13\n\x0bthrough_seq\x18\x06 \x01(\x03\x12-\n\x08inserted\x18\x07 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\tcontinues\x18\x08 \x01(\x08\"\xe9\x01\n\x10PopEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\r\n\x05\x63ount\x18\x02 \x01(\x05\x12\x13\n\x06\x62ranch\x18\x03 \x01(\tH\x00\x88\x01\x01\x12(\n\x04mode\x18\x04 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12!\n\x14\x65xpected_log_version\x18\x05 \x01(\x03H\x01\x88\x01\x01\x12\x14\n\x0coperation_id\x18\x06 \x01(\tB\t\n\x07_branchB\x17\n\x15_expected_log_version\"\xde\x01\n\x11PopEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x03 \x01(\x03\x12-\n\x06window\x18\x04 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x05 \x01(\x08\x12.\n\x07receipt\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"\xbc\x01\n\x12\x43learEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12(\n\x04mode\x18\x02 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12!\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x14\n\x0coperation_id\x18\x04 \x01(\tB\x17\n\x15_expected_log_version\"\xa7\x01\n\x13\x43learEventsResponse\x12\x0f\n\x07removed\x18\x01 \x01(\x03\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x10\n\x08replayed\x18\x05 \x01(\x08\x12.\n\x07receipt\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"\xa5\x01\n\x12\x45raseEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x11\n\tevent_ids\x18\x02 \x03(\t\x12!\n\x14\x65xpected_log_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x14\n\x0coperation_id\x18\x05 \x01(\tB\x17\n\x15_expected_log_version\"\xc3\x01\n\x13\x45raseEventsResponse\x12\x0e\n\x06\x65rased\x18\x01 \x01(\x03\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x03 \x01(\x03\x12-\n\x06window\x18\x04 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x05 \x01(\x08\x12.\n\x07receipt\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt*]\n\x0bRemovalMode\x12\x1c\n\x18REMOVAL_MODE_UNSPECIFIED\x10\x00\x12\x18\n\x14REMOVAL_MODE_ARCHIVE\x10\x01\x12\x16\n\x12REMOVAL_MODE_ERASE\x10\x02*\x92\x01\n\x0bRemovalKind\x12\x1c\n\x18REMOVAL_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13REMOVAL_KIND_POPPED\x10\x01\x12\x18\n\x14REMOVAL_KIND_CLEARED\x10\x02\x12\x17\n\x13REMOVAL_KIND_ERASED\x10\x03\x12\x19\n\x15REMOVAL_KIND_REPLACED\x10\x04\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!threadkeep/v1/event_removal.proto\x12\rthreadkeep.v1\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a\x1bthreadkeep/v1/session.proto\"\xe4\x01\n\rRemovalNotice\x12(\n\x04kind\x18\x01 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalKind\x12\x0e\n\x06\x65rased\x18\x02 \x01(\x08\x12\x0f\n\x07removed\x18\x03 \x01(\x03\x12\x11\n\tevent_ids\x18\x04 \x03(\t\x12\x0c\n\x04seqs\x18\x05 \x03(\x03\x12\x13\n\x0bthrough_seq\x18\x06 \x01(\x03\x12-\n\x08inserted\x18\x07 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\tcontinues\x18\x08 \x01(\x08\x12\x10\n\x08restored\x18\t \x01(\x03\"\xe9\x01\n\x10PopEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\r\n\x05\x63ount\x18\x02 \x01(\x05\x12\x13\n\x06\x62ranch\x18\x03 \x01(\tH\x00\x88\x01\x01\x12(\n\x04mode\x18\x04 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12!\n\x14\x65xpected_log_version\x18\x05 \x01(\x03H\x01\x88\x01\x01\x12\x14\n\x0coperation_id\x18\x06 \x01(\tB\t\n\x07_branchB\x17\n\x15_expected_log_version\"\xde\x01\n\x11PopEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x03 \x01(\x03\x12-\n\x06window\x18\x04 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x05 \x01(\x08\x12.\n\x07receipt\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"\xbc\x01\n\x12\x43learEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12(\n\x04mode\x18\x02 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12!\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x14\n\x0coperation_id\x18\x04 \x01(\tB\x17\n\x15_expected_log_version\"\xa7\x01\n\x13\x43learEventsResponse\x12\x0f\n\x07removed\x18\x01 \x01(\x03\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x10\n\x08replayed\x18\x05 \x01(\x08\x12.\n\x07receipt\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"\xb6\x02\n\x14RewindSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x10\n\x06\x61t_seq\x18\x02 \x01(\x03H\x00\x12\x15\n\x0b\x61t_event_id\x18\x03 \x01(\tH\x00\x12\x1a\n\x10\x61t_invocation_id\x18\x04 \x01(\tH\x00\x12\x18\n\x0e\x61t_log_version\x18\x05 \x01(\x03H\x00\x12(\n\x04mode\x18\x06 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12!\n\x14\x65xpected_log_version\x18\x07 \x01(\x03H\x01\x88\x01\x01\x12\x14\n\x0coperation_id\x18\x08 \x01(\t\x12\x0e\n\x06\x61lways\x18\t \x01(\x08\x42\x07\n\x05pointB\x17\n\x15_expected_log_version\"\xea\x01\n\x15RewindSessionResponse\x12\x0f\n\x07removed\x18\x01 \x01(\x03\x12\x10\n\x08restored\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\x12\x10\n\x08last_seq\x18\x05 \x01(\x03\x12-\n\x06window\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x07 \x01(\x08\x12.\n\x07receipt\x18\x08 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"\xcd\x01\n\x12\x45raseEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x11\n\tevent_ids\x18\x02 \x03(\t\x12\x16\n\x0einvocation_ids\x18\x06 \x03(\t\x12\x0e\n\x06\x62ranch\x18\x07 \x01(\t\x12!\n\x14\x65xpected_log_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x14\n\x0coperation_id\x18\x05 \x01(\tB\x17\n\x15_expected_log_version\"\xd1\x01\n\x13\x45raseEventsResponse\x12\x0e\n\x06\x65rased\x18\x01 \x01(\x03\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x03 \x01(\x03\x12-\n\x06window\x18\x04 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x05 \x01(\x08\x12.\n\x07receipt\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\x12\x0c\n\x04more\x18\x07 \x01(\x08*]\n\x0bRemovalMode\x12\x1c\n\x18REMOVAL_MODE_UNSPECIFIED\x10\x00\x12\x18\n\x14REMOVAL_MODE_ARCHIVE\x10\x01\x12\x16\n\x12REMOVAL_MODE_ERASE\x10\x02*\xac\x01\n\x0bRemovalKind\x12\x1c\n\x18REMOVAL_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13REMOVAL_KIND_POPPED\x10\x01\x12\x18\n\x14REMOVAL_KIND_CLEARED\x10\x02\x12\x17\n\x13REMOVAL_KIND_ERASED\x10\x03\x12\x19\n\x15REMOVAL_KIND_REPLACED\x10\x04\x12\x18\n\x14REMOVAL_KIND_REWOUND\x10\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,22 +35,26 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'threadkeep.v1.event_removal
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
-  _globals['_REMOVALMODE']._serialized_start=1538
-  _globals['_REMOVALMODE']._serialized_end=1631
-  _globals['_REMOVALKIND']._serialized_start=1634
-  _globals['_REMOVALKIND']._serialized_end=1780
+  _globals['_REMOVALMODE']._serialized_start=2160
+  _globals['_REMOVALMODE']._serialized_end=2253
+  _globals['_REMOVALKIND']._serialized_start=2256
+  _globals['_REMOVALKIND']._serialized_end=2428
   _globals['_REMOVALNOTICE']._serialized_start=138
-  _globals['_REMOVALNOTICE']._serialized_end=348
-  _globals['_POPEVENTSREQUEST']._serialized_start=351
-  _globals['_POPEVENTSREQUEST']._serialized_end=584
-  _globals['_POPEVENTSRESPONSE']._serialized_start=587
-  _globals['_POPEVENTSRESPONSE']._serialized_end=809
-  _globals['_CLEAREVENTSREQUEST']._serialized_start=812
-  _globals['_CLEAREVENTSREQUEST']._serialized_end=1000
-  _globals['_CLEAREVENTSRESPONSE']._serialized_start=1003
-  _globals['_CLEAREVENTSRESPONSE']._serialized_end=1170
-  _globals['_ERASEEVENTSREQUEST']._serialized_start=1173
-  _globals['_ERASEEVENTSREQUEST']._serialized_end=1338
-  _globals['_ERASEEVENTSRESPONSE']._serialized_start=1341
-  _globals['_ERASEEVENTSRESPONSE']._serialized_end=1536
+  _globals['_REMOVALNOTICE']._serialized_end=366
+  _globals['_POPEVENTSREQUEST']._serialized_start=369
+  _globals['_POPEVENTSREQUEST']._serialized_end=602
+  _globals['_POPEVENTSRESPONSE']._serialized_start=605
+  _globals['_POPEVENTSRESPONSE']._serialized_end=827
+  _globals['_CLEAREVENTSREQUEST']._serialized_start=830
+  _globals['_CLEAREVENTSREQUEST']._serialized_end=1018
+  _globals['_CLEAREVENTSRESPONSE']._serialized_start=1021
+  _globals['_CLEAREVENTSRESPONSE']._serialized_end=1188
+  _globals['_REWINDSESSIONREQUEST']._serialized_start=1191
+  _globals['_REWINDSESSIONREQUEST']._serialized_end=1501
+  _globals['_REWINDSESSIONRESPONSE']._serialized_start=1504
+  _globals['_REWINDSESSIONRESPONSE']._serialized_end=1738
+  _globals['_ERASEEVENTSREQUEST']._serialized_start=1741
+  _globals['_ERASEEVENTSREQUEST']._serialized_end=1946
+  _globals['_ERASEEVENTSRESPONSE']._serialized_start=1949
+  _globals['_ERASEEVENTSRESPONSE']._serialized_end=2158
 # @@protoc_insertion_point(module_scope)

@@ -66,6 +66,8 @@ class _RemovalKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """EraseEvents erased events."""
     REMOVAL_KIND_REPLACED: _RemovalKind.ValueType  # 4
     """ReplaceSuffix, or AppendEvents with IF_EXISTS_REPLACE, replaced events."""
+    REMOVAL_KIND_REWOUND: _RemovalKind.ValueType  # 5
+    """RewindSession went back to an earlier point. Clients that keep a copy of the window read it again."""
 
 class RemovalKind(_RemovalKind, metaclass=_RemovalKindEnumTypeWrapper):
     """What a removal did."""
@@ -80,6 +82,8 @@ REMOVAL_KIND_ERASED: RemovalKind.ValueType  # 3
 """EraseEvents erased events."""
 REMOVAL_KIND_REPLACED: RemovalKind.ValueType  # 4
 """ReplaceSuffix, or AppendEvents with IF_EXISTS_REPLACE, replaced events."""
+REMOVAL_KIND_REWOUND: RemovalKind.ValueType  # 5
+"""RewindSession went back to an earlier point. Clients that keep a copy of the window read it again."""
 global___RemovalKind = RemovalKind
 
 @typing.final
@@ -99,6 +103,7 @@ class RemovalNotice(google.protobuf.message.Message):
     THROUGH_SEQ_FIELD_NUMBER: builtins.int
     INSERTED_FIELD_NUMBER: builtins.int
     CONTINUES_FIELD_NUMBER: builtins.int
+    RESTORED_FIELD_NUMBER: builtins.int
     kind: global___RemovalKind.ValueType
     """Kind of the removal."""
     erased: builtins.bool
@@ -106,9 +111,13 @@ class RemovalNotice(google.protobuf.message.Message):
     removed: builtins.int
     """Number of events that left."""
     through_seq: builtins.int
-    """For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds."""
+    """For CLEARED: the last seq of the log; every event up to it has left the window. For REWOUND: the last seq of the point;
+    every event after it has left the window. 0 for other kinds.
+    """
     continues: builtins.bool
     """See EventBatch.continues."""
+    restored: builtins.int
+    """For REWOUND: number of events that had left the window since the point and are active again."""
     @property
     def event_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Their ids, in window order, the first 1,000. Empty for CLEARED."""
@@ -132,8 +141,9 @@ class RemovalNotice(google.protobuf.message.Message):
         through_seq: builtins.int = ...,
         inserted: collections.abc.Iterable[threadkeep.v1.event_pb2.SessionEvent] | None = ...,
         continues: builtins.bool = ...,
+        restored: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["continues", b"continues", "erased", b"erased", "event_ids", b"event_ids", "inserted", b"inserted", "kind", b"kind", "removed", b"removed", "seqs", b"seqs", "through_seq", b"through_seq"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["continues", b"continues", "erased", b"erased", "event_ids", b"event_ids", "inserted", b"inserted", "kind", b"kind", "removed", b"removed", "restored", b"restored", "seqs", b"seqs", "through_seq", b"through_seq"]) -> None: ...
 
 global___RemovalNotice = RemovalNotice
 
@@ -307,15 +317,133 @@ class ClearEventsResponse(google.protobuf.message.Message):
 global___ClearEventsResponse = ClearEventsResponse
 
 @typing.final
+class RewindSessionRequest(google.protobuf.message.Message):
+    """Request of RewindSession."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    AT_SEQ_FIELD_NUMBER: builtins.int
+    AT_EVENT_ID_FIELD_NUMBER: builtins.int
+    AT_INVOCATION_ID_FIELD_NUMBER: builtins.int
+    AT_LOG_VERSION_FIELD_NUMBER: builtins.int
+    MODE_FIELD_NUMBER: builtins.int
+    EXPECTED_LOG_VERSION_FIELD_NUMBER: builtins.int
+    OPERATION_ID_FIELD_NUMBER: builtins.int
+    ALWAYS_FIELD_NUMBER: builtins.int
+    at_seq: builtins.int
+    """Seq of an event: everything after it leaves. If a compaction or a removal stored it, all that this one did stays. At least 1,
+    and not in the future.
+    """
+    at_event_id: builtins.str
+    """Id of an event, as for at_seq. EVENT_NOT_FOUND is returned if the session has no such event. At most 255 bytes."""
+    at_invocation_id: builtins.str
+    """Invocation id: the end of the invocation, which is its last event in window order, as for at_seq. EVENT_NOT_FOUND is
+    returned if no event has it. The cost grows with the number of events after it. At most 255 bytes.
+    """
+    at_log_version: builtins.int
+    """Log version: the session directly after the change that gave it this version. Not in the future."""
+    mode: global___RemovalMode.ValueType
+    """What happens to the content of the events after the point. REMOVAL_MODE_ERASE erases archived ones too."""
+    expected_log_version: builtins.int
+    """Log version that the caller last read. VERSION_MISMATCH is returned if it is stale."""
+    operation_id: builtins.str
+    """REQUIRED. See AppendEventsRequest.operation_id. A repeated call with the same id returns what the first one did."""
+    always: builtins.bool
+    """If true, both versions grow by one also if the session is at this point already, as a fork's do when it is made. Imports use
+    it, to give a session the log versions that it had. Default: false, nothing changes.
+    """
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.SessionRef:
+        """REQUIRED. Session to rewind."""
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        at_seq: builtins.int = ...,
+        at_event_id: builtins.str = ...,
+        at_invocation_id: builtins.str = ...,
+        at_log_version: builtins.int = ...,
+        mode: global___RemovalMode.ValueType = ...,
+        expected_log_version: builtins.int | None = ...,
+        operation_id: builtins.str = ...,
+        always: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_expected_log_version", b"_expected_log_version", "at_event_id", b"at_event_id", "at_invocation_id", b"at_invocation_id", "at_log_version", b"at_log_version", "at_seq", b"at_seq", "expected_log_version", b"expected_log_version", "point", b"point", "session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_expected_log_version", b"_expected_log_version", "always", b"always", "at_event_id", b"at_event_id", "at_invocation_id", b"at_invocation_id", "at_log_version", b"at_log_version", "at_seq", b"at_seq", "expected_log_version", b"expected_log_version", "mode", b"mode", "operation_id", b"operation_id", "point", b"point", "session", b"session"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_expected_log_version", b"_expected_log_version"]) -> typing.Literal["expected_log_version"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["point", b"point"]) -> typing.Literal["at_seq", "at_event_id", "at_invocation_id", "at_log_version"] | None: ...
+
+global___RewindSessionRequest = RewindSessionRequest
+
+@typing.final
+class RewindSessionResponse(google.protobuf.message.Message):
+    """Response of RewindSession."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    REMOVED_FIELD_NUMBER: builtins.int
+    RESTORED_FIELD_NUMBER: builtins.int
+    LOG_VERSION_FIELD_NUMBER: builtins.int
+    WINDOW_VERSION_FIELD_NUMBER: builtins.int
+    LAST_SEQ_FIELD_NUMBER: builtins.int
+    WINDOW_FIELD_NUMBER: builtins.int
+    REPLAYED_FIELD_NUMBER: builtins.int
+    RECEIPT_FIELD_NUMBER: builtins.int
+    removed: builtins.int
+    """Number of events that left the active window; with REMOVAL_MODE_ERASE, also those that were archived and are erased."""
+    restored: builtins.int
+    """Number of events that are active again."""
+    log_version: builtins.int
+    """Log version of the session afterwards. Unchanged if the session was at this point already, unless `always` is set."""
+    window_version: builtins.int
+    """Window version of the session afterwards."""
+    last_seq: builtins.int
+    """Last seq of the log. The next event gets the following one."""
+    replayed: builtins.bool
+    """True if an earlier call with this operation id did it."""
+    @property
+    def window(self) -> threadkeep.v1.session_pb2.WindowCounters:
+        """Counters of the active window afterwards."""
+
+    @property
+    def receipt(self) -> threadkeep.v1.erasure_pb2.ErasureReceipt:
+        """For REMOVAL_MODE_ERASE: what was erased."""
+
+    def __init__(
+        self,
+        *,
+        removed: builtins.int = ...,
+        restored: builtins.int = ...,
+        log_version: builtins.int = ...,
+        window_version: builtins.int = ...,
+        last_seq: builtins.int = ...,
+        window: threadkeep.v1.session_pb2.WindowCounters | None = ...,
+        replayed: builtins.bool = ...,
+        receipt: threadkeep.v1.erasure_pb2.ErasureReceipt | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["receipt", b"receipt", "window", b"window"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["last_seq", b"last_seq", "log_version", b"log_version", "receipt", b"receipt", "removed", b"removed", "replayed", b"replayed", "restored", b"restored", "window", b"window", "window_version", b"window_version"]) -> None: ...
+
+global___RewindSessionResponse = RewindSessionResponse
+
+@typing.final
 class EraseEventsRequest(google.protobuf.message.Message):
-    """Request of EraseEvents."""
+    """Request of EraseEvents. Exactly one of event_ids, invocation_ids and branch is REQUIRED."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     SESSION_FIELD_NUMBER: builtins.int
     EVENT_IDS_FIELD_NUMBER: builtins.int
+    INVOCATION_IDS_FIELD_NUMBER: builtins.int
+    BRANCH_FIELD_NUMBER: builtins.int
     EXPECTED_LOG_VERSION_FIELD_NUMBER: builtins.int
     OPERATION_ID_FIELD_NUMBER: builtins.int
+    branch: builtins.str
+    """Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order."""
     expected_log_version: builtins.int
     """Log version that the caller last read. VERSION_MISMATCH is returned if it is stale."""
     operation_id: builtins.str
@@ -326,8 +454,14 @@ class EraseEventsRequest(google.protobuf.message.Message):
 
     @property
     def event_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-        versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+        """Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+        erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+        """
+
+    @property
+    def invocation_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+        in window order. To find them, the call reads the log.
         """
 
     def __init__(
@@ -335,11 +469,13 @@ class EraseEventsRequest(google.protobuf.message.Message):
         *,
         session: threadkeep.v1.session_pb2.SessionRef | None = ...,
         event_ids: collections.abc.Iterable[builtins.str] | None = ...,
+        invocation_ids: collections.abc.Iterable[builtins.str] | None = ...,
+        branch: builtins.str = ...,
         expected_log_version: builtins.int | None = ...,
         operation_id: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_expected_log_version", b"_expected_log_version", "expected_log_version", b"expected_log_version", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_expected_log_version", b"_expected_log_version", "event_ids", b"event_ids", "expected_log_version", b"expected_log_version", "operation_id", b"operation_id", "session", b"session"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_expected_log_version", b"_expected_log_version", "branch", b"branch", "event_ids", b"event_ids", "expected_log_version", b"expected_log_version", "invocation_ids", b"invocation_ids", "operation_id", b"operation_id", "session", b"session"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_expected_log_version", b"_expected_log_version"]) -> typing.Literal["expected_log_version"] | None: ...
 
 global___EraseEventsRequest = EraseEventsRequest
@@ -356,6 +492,7 @@ class EraseEventsResponse(google.protobuf.message.Message):
     WINDOW_FIELD_NUMBER: builtins.int
     REPLAYED_FIELD_NUMBER: builtins.int
     RECEIPT_FIELD_NUMBER: builtins.int
+    MORE_FIELD_NUMBER: builtins.int
     erased: builtins.int
     """Number of events that were erased. Those that were erased before do not count."""
     log_version: builtins.int
@@ -364,6 +501,8 @@ class EraseEventsResponse(google.protobuf.message.Message):
     """Window version of the session afterwards."""
     replayed: builtins.bool
     """True if an earlier call with this operation id did it."""
+    more: builtins.bool
+    """With invocation_ids or branch: true if more is left; call again, with another operation_id. False for event_ids."""
     @property
     def window(self) -> threadkeep.v1.session_pb2.WindowCounters:
         """Counters of the active window afterwards."""
@@ -381,8 +520,9 @@ class EraseEventsResponse(google.protobuf.message.Message):
         window: threadkeep.v1.session_pb2.WindowCounters | None = ...,
         replayed: builtins.bool = ...,
         receipt: threadkeep.v1.erasure_pb2.ErasureReceipt | None = ...,
+        more: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["receipt", b"receipt", "window", b"window"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["erased", b"erased", "log_version", b"log_version", "receipt", b"receipt", "replayed", b"replayed", "window", b"window", "window_version", b"window_version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["erased", b"erased", "log_version", b"log_version", "more", b"more", "receipt", b"receipt", "replayed", b"replayed", "window", b"window", "window_version", b"window_version"]) -> None: ...
 
 global___EraseEventsResponse = EraseEventsResponse

@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from threadkeep.v1 import access_pb2 as threadkeep_dot_v1_dot_access__pb2
 from threadkeep.v1 import context_pb2 as threadkeep_dot_v1_dot_context__pb2
 from threadkeep.v1 import erasure_pb2 as threadkeep_dot_v1_dot_erasure__pb2
@@ -33,7 +34,7 @@ from threadkeep.v1 import session_service_pb2 as threadkeep_dot_v1_dot_session__
 from threadkeep.v1 import state_pb2 as threadkeep_dot_v1_dot_state__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\x1a\x19threadkeep/v1/state.proto\"\xa2\x02\n\x0f\x43reateIfMissing\x12%\n\x06\x65xpiry\x18\x01 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x02 \x01(\t\x12:\n\x06labels\x18\x03 \x03(\x0b\x32*.threadkeep.v1.CreateIfMissing.LabelsEntry\x12\x38\n\x05state\x18\x04 \x03(\x0b\x32).threadkeep.v1.CreateIfMissing.StateEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a,\n\nStateEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9b\x03\n\x13\x41ppendEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12+\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x1e\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x12 \n\x16\x65xpected_last_event_id\x18\x04 \x01(\tH\x00\x12*\n\tif_exists\x18\x05 \x01(\x0e\x32\x17.threadkeep.v1.IfExists\x12\x39\n\x11\x63reate_if_missing\x18\x06 \x01(\x0b\x32\x1e.threadkeep.v1.CreateIfMissing\x12.\n\x0bstate_delta\x18\x07 \x01(\x0b\x32\x19.threadkeep.v1.StateDelta\x12\x14\n\x0coperation_id\x18\x08 \x01(\t\x12,\n\x08replaced\x18\t \x01(\x0e\x32\x1a.threadkeep.v1.RemovalModeB\x0e\n\x0cprecondition\"@\n\rAppendedEvent\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x03\x12\x10\n\x08replayed\x18\x03 \x01(\x08\"\xb3\x01\n\x14\x41ppendEventsResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12\x17\n\x0fsession_created\x18\x04 \x01(\x08\x12-\n\x06window\x18\x05 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\"\xeb\x01\n\x14ReplaceSuffixRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x1a\n\x12\x65xpected_event_ids\x18\x02 \x03(\t\x12+\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x13\n\x06\x62ranch\x18\x04 \x01(\tH\x00\x88\x01\x01\x12(\n\x04mode\x18\x05 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12\x14\n\x0coperation_id\x18\x06 \x01(\tB\t\n\x07_branch\"\x86\x02\n\x15ReplaceSuffixResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x0f\n\x07removed\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\x12\x10\n\x08last_seq\x18\x05 \x01(\x03\x12-\n\x06window\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x07 \x01(\x08\x12.\n\x07receipt\x18\x08 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"I\n\x13\x41ppendStreamRequest\x12\x32\n\x06\x61ppend\x18\x01 \x01(\x0b\x32\".threadkeep.v1.AppendEventsRequest\"\xa9\x01\n\x0b\x41ppendError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12:\n\x08metadata\x18\x04 \x03(\x0b\x32(.threadkeep.v1.AppendError.MetadataEntry\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x94\x01\n\x12\x41ppendStreamResult\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x37\n\x08\x61ppended\x18\x02 \x01(\x0b\x32#.threadkeep.v1.AppendEventsResponseH\x00\x12+\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.AppendErrorH\x00\x42\t\n\x07outcome\"J\n\x14\x41ppendStreamResponse\x12\x32\n\x07results\x18\x01 \x03(\x0b\x32!.threadkeep.v1.AppendStreamResult\"O\n\x0fGetEventRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x10\n\x08\x65vent_id\x18\x02 \x01(\t\">\n\x10GetEventResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"\xf6\x01\n\x11ListEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\'\n\x05order\x18\x03 \x01(\x0e\x32\x18.threadkeep.v1.SortOrder\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\x81\x01\n\x12ListEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\x95\x01\n\x15ListUserEventsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12*\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\tB\x06\n\x04_app\"c\n\tUserEvent\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"[\n\x16ListUserEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.threadkeep.v1.UserEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\x11GetContextRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12(\n\x04spec\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ContextSpec\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\xe8\x02\n\x12GetContextResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\ttruncated\x18\x02 \x01(\x08\x12\x11\n\tfirst_seq\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x13\n\x0bover_budget\x18\x05 \x01(\x08\x12.\n\x07\x63ontext\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12-\n\x06window\x18\x07 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x13\n\x0blog_version\x18\x08 \x01(\x03\x12\x16\n\x0ewindow_version\x18\t \x01(\x03\x12\x18\n\x10session_last_seq\x18\n \x01(\x03\x12\x1f\n\x17\x63ompactable_through_seq\x18\x0b \x01(\x03\x12\x11\n\tmax_bytes\x18\x0e \x01(\x03*h\n\x08IfExists\x12\x19\n\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n\x10IF_EXISTS_IGNORE\x10\x02\x12\x15\n\x11IF_EXISTS_REPLACE\x10\x03*\\\n\tSortOrder\x12\x1a\n\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n\x15SORT_ORDER_DESCENDING\x10\x02\x32\xc8\x07\n\x0c\x45ventService\x12`\n\x0c\x41ppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x64\n\x0c\x41ppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03(\x01\x30\x01\x12T\n\x08GetEvent\x12\x1e.threadkeep.v1.GetEventRequest\x1a\x1f.threadkeep.v1.GetEventResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0eListUserEvents\x12$.threadkeep.v1.ListUserEventsRequest\x1a%.threadkeep.v1.ListUserEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nGetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12W\n\tPopEvents\x12\x1f.threadkeep.v1.PopEventsRequest\x1a .threadkeep.v1.PopEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x43learEvents\x12!.threadkeep.v1.ClearEventsRequest\x1a\".threadkeep.v1.ClearEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x45raseEvents\x12!.threadkeep.v1.EraseEventsRequest\x1a\".threadkeep.v1.EraseEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12\x63\n\rReplaceSuffix\x12#.threadkeep.v1.ReplaceSuffixRequest\x1a$.threadkeep.v1.ReplaceSuffixResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!threadkeep/v1/event_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1bthreadkeep/v1/context.proto\x1a\x1bthreadkeep/v1/erasure.proto\x1a\x19threadkeep/v1/event.proto\x1a!threadkeep/v1/event_removal.proto\x1a\x1athreadkeep/v1/filter.proto\x1a\x1bthreadkeep/v1/session.proto\x1a#threadkeep/v1/session_service.proto\x1a\x19threadkeep/v1/state.proto\"\xa2\x02\n\x0f\x43reateIfMissing\x12%\n\x06\x65xpiry\x18\x01 \x01(\x0b\x32\x15.threadkeep.v1.Expiry\x12\x15\n\rmetadata_json\x18\x02 \x01(\t\x12:\n\x06labels\x18\x03 \x03(\x0b\x32*.threadkeep.v1.CreateIfMissing.LabelsEntry\x12\x38\n\x05state\x18\x04 \x03(\x0b\x32).threadkeep.v1.CreateIfMissing.StateEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a,\n\nStateEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9b\x03\n\x13\x41ppendEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12+\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x1e\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x12 \n\x16\x65xpected_last_event_id\x18\x04 \x01(\tH\x00\x12*\n\tif_exists\x18\x05 \x01(\x0e\x32\x17.threadkeep.v1.IfExists\x12\x39\n\x11\x63reate_if_missing\x18\x06 \x01(\x0b\x32\x1e.threadkeep.v1.CreateIfMissing\x12.\n\x0bstate_delta\x18\x07 \x01(\x0b\x32\x19.threadkeep.v1.StateDelta\x12\x14\n\x0coperation_id\x18\x08 \x01(\t\x12,\n\x08replaced\x18\t \x01(\x0e\x32\x1a.threadkeep.v1.RemovalModeB\x0e\n\x0cprecondition\"@\n\rAppendedEvent\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x03\x12\x10\n\x08replayed\x18\x03 \x01(\x08\"\xb3\x01\n\x14\x41ppendEventsResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12\x17\n\x0fsession_created\x18\x04 \x01(\x08\x12-\n\x06window\x18\x05 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\"\xeb\x01\n\x14ReplaceSuffixRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x1a\n\x12\x65xpected_event_ids\x18\x02 \x03(\t\x12+\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x13\n\x06\x62ranch\x18\x04 \x01(\tH\x00\x88\x01\x01\x12(\n\x04mode\x18\x05 \x01(\x0e\x32\x1a.threadkeep.v1.RemovalMode\x12\x14\n\x0coperation_id\x18\x06 \x01(\tB\t\n\x07_branch\"\x86\x02\n\x15ReplaceSuffixResponse\x12,\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1c.threadkeep.v1.AppendedEvent\x12\x0f\n\x07removed\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\x12\x10\n\x08last_seq\x18\x05 \x01(\x03\x12-\n\x06window\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x10\n\x08replayed\x18\x07 \x01(\x08\x12.\n\x07receipt\x18\x08 \x01(\x0b\x32\x1d.threadkeep.v1.ErasureReceipt\"I\n\x13\x41ppendStreamRequest\x12\x32\n\x06\x61ppend\x18\x01 \x01(\x0b\x32\".threadkeep.v1.AppendEventsRequest\"\xa9\x01\n\x0b\x41ppendError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12:\n\x08metadata\x18\x04 \x03(\x0b\x32(.threadkeep.v1.AppendError.MetadataEntry\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x94\x01\n\x12\x41ppendStreamResult\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x37\n\x08\x61ppended\x18\x02 \x01(\x0b\x32#.threadkeep.v1.AppendEventsResponseH\x00\x12+\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.AppendErrorH\x00\x42\t\n\x07outcome\"J\n\x14\x41ppendStreamResponse\x12\x32\n\x07results\x18\x01 \x03(\x0b\x32!.threadkeep.v1.AppendStreamResult\"O\n\x0fGetEventRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x10\n\x08\x65vent_id\x18\x02 \x01(\t\">\n\x10GetEventResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"\xf6\x01\n\x11ListEventsRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\'\n\x05order\x18\x03 \x01(\x0e\x32\x18.threadkeep.v1.SortOrder\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\x81\x01\n\x12ListEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\x95\x01\n\x15ListUserEventsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x12*\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\tB\x06\n\x04_app\"c\n\tUserEvent\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\"[\n\x16ListUserEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.threadkeep.v1.UserEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\x11GetContextRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12(\n\x04spec\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.ContextSpec\x12\x13\n\tas_of_seq\x18\n \x01(\x03H\x00\x12\x1b\n\x11\x61s_of_log_version\x18\x0b \x01(\x03H\x00\x42\x07\n\x05\x61s_of\"\xe8\x02\n\x12GetContextResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x11\n\ttruncated\x18\x02 \x01(\x08\x12\x11\n\tfirst_seq\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x13\n\x0bover_budget\x18\x05 \x01(\x08\x12.\n\x07\x63ontext\x18\x06 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12-\n\x06window\x18\x07 \x01(\x0b\x32\x1d.threadkeep.v1.WindowCounters\x12\x13\n\x0blog_version\x18\x08 \x01(\x03\x12\x16\n\x0ewindow_version\x18\t \x01(\x03\x12\x18\n\x10session_last_seq\x18\n \x01(\x03\x12\x1f\n\x17\x63ompactable_through_seq\x18\x0b \x01(\x03\x12\x11\n\tmax_bytes\x18\x0e \x01(\x03\"\xb6\x02\n\x12LoadSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12*\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1a.threadkeep.v1.EventFilter\x12\'\n\x05order\x18\x03 \x01(\x0e\x32\x18.threadkeep.v1.SortOrder\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12(\n\x04spec\x18\x05 \x01(\x0b\x32\x1a.threadkeep.v1.ContextSpec\x12\x16\n\x0e\x65xclude_events\x18\x06 \x01(\x08\x12/\n\x0cstate_scopes\x18\x07 \x03(\x0e\x32\x19.threadkeep.v1.StateScope\x12\x19\n\x11with_newest_event\x18\x08 \x01(\x08\"\x8f\x02\n\x13LoadSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.threadkeep.v1.Session\x12*\n\x05state\x18\x02 \x01(\x0b\x32\x1b.threadkeep.v1.SessionState\x12\x31\n\x0cnewest_event\x18\x03 \x01(\x0b\x32\x1b.threadkeep.v1.SessionEvent\x12\x33\n\x06\x65vents\x18\x04 \x01(\x0b\x32!.threadkeep.v1.ListEventsResponseH\x00\x12\x34\n\x07\x63ontext\x18\x05 \x01(\x0b\x32!.threadkeep.v1.GetContextResponseH\x00\x42\x05\n\x03log\"\xe9\x01\n\x06\x42ranch\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x18\n\x0b\x65vent_count\x18\x02 \x01(\x03H\x00\x88\x01\x01\x12\x16\n\tfirst_seq\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12.\n\nfirst_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\x08last_seq\x18\x05 \x01(\x03H\x02\x88\x01\x01\x12-\n\tlast_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x0e\n\x0c_event_countB\x0c\n\n_first_seqB\x0b\n\t_last_seq\"h\n\x13ListBranchesRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"X\n\x14ListBranchesResponse\x12\'\n\x08\x62ranches\x18\x01 \x03(\x0b\x32\x15.threadkeep.v1.Branch\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\nUsageEntry\x12\x10\n\x08turn_seq\x18\x01 \x01(\x03\x12\x15\n\rinvocation_id\x18\x02 \x01(\t\x12\x0e\n\x06\x62ranch\x18\x03 \x01(\t\x12\x0e\n\x06\x65vents\x18\x04 \x01(\x03\x12\x11\n\tfirst_seq\x18\x05 \x01(\x03\x12\x10\n\x08last_seq\x18\x06 \x01(\x03\x12(\n\x05usage\x18\x07 \x01(\x0b\x32\x19.threadkeep.v1.TokenUsage\"\xd3\x01\n\x10ListUsageRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x13\n\x06\x62ranch\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tafter_seq\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x17\n\nbefore_seq\x18\x04 \x01(\x03H\x02\x88\x01\x01\x12\x11\n\tpage_size\x18\x05 \x01(\x05\x12\x12\n\npage_token\x18\x06 \x01(\tB\t\n\x07_branchB\x0c\n\n_after_seqB\r\n\x0b_before_seq\"X\n\x11ListUsageResponse\x12*\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x19.threadkeep.v1.UsageEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*h\n\x08IfExists\x12\x19\n\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n\x10IF_EXISTS_IGNORE\x10\x02\x12\x15\n\x11IF_EXISTS_REPLACE\x10\x03*\\\n\tSortOrder\x12\x1a\n\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n\x15SORT_ORDER_DESCENDING\x10\x02\x32\xc7\n\n\x0c\x45ventService\x12`\n\x0c\x41ppendEvents\x12\".threadkeep.v1.AppendEventsRequest\x1a#.threadkeep.v1.AppendEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x64\n\x0c\x41ppendStream\x12\".threadkeep.v1.AppendStreamRequest\x1a#.threadkeep.v1.AppendStreamResponse\"\x07\x90\x02\x00\x88\xb6\x18\x03(\x01\x30\x01\x12T\n\x08GetEvent\x12\x1e.threadkeep.v1.GetEventRequest\x1a\x1f.threadkeep.v1.GetEventResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nListEvents\x12 .threadkeep.v1.ListEventsRequest\x1a!.threadkeep.v1.ListEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12\x66\n\x0eListUserEvents\x12$.threadkeep.v1.ListUserEventsRequest\x1a%.threadkeep.v1.ListUserEventsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12Z\n\nGetContext\x12 .threadkeep.v1.GetContextRequest\x1a!.threadkeep.v1.GetContextResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12]\n\x0bLoadSession\x12!.threadkeep.v1.LoadSessionRequest\x1a\".threadkeep.v1.LoadSessionResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12`\n\x0cListBranches\x12\".threadkeep.v1.ListBranchesRequest\x1a#.threadkeep.v1.ListBranchesResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12W\n\tListUsage\x12\x1f.threadkeep.v1.ListUsageRequest\x1a .threadkeep.v1.ListUsageResponse\"\x07\x90\x02\x01\x88\xb6\x18\x02\x12W\n\tPopEvents\x12\x1f.threadkeep.v1.PopEventsRequest\x1a .threadkeep.v1.PopEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12\x63\n\rRewindSession\x12#.threadkeep.v1.RewindSessionRequest\x1a$.threadkeep.v1.RewindSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x43learEvents\x12!.threadkeep.v1.ClearEventsRequest\x1a\".threadkeep.v1.ClearEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x12]\n\x0b\x45raseEvents\x12!.threadkeep.v1.EraseEventsRequest\x1a\".threadkeep.v1.EraseEventsResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x12\x63\n\rReplaceSuffix\x12#.threadkeep.v1.ReplaceSuffixRequest\x1a$.threadkeep.v1.ReplaceSuffixResponse\"\x07\x90\x02\x02\x88\xb6\x18\x03\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -59,62 +60,86 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EVENTSERVICE'].methods_by_name['ListUserEvents']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_EVENTSERVICE'].methods_by_name['GetContext']._loaded_options = None
   _globals['_EVENTSERVICE'].methods_by_name['GetContext']._serialized_options = b'\220\002\001\210\266\030\002'
+  _globals['_EVENTSERVICE'].methods_by_name['LoadSession']._loaded_options = None
+  _globals['_EVENTSERVICE'].methods_by_name['LoadSession']._serialized_options = b'\220\002\001\210\266\030\002'
+  _globals['_EVENTSERVICE'].methods_by_name['ListBranches']._loaded_options = None
+  _globals['_EVENTSERVICE'].methods_by_name['ListBranches']._serialized_options = b'\220\002\001\210\266\030\002'
+  _globals['_EVENTSERVICE'].methods_by_name['ListUsage']._loaded_options = None
+  _globals['_EVENTSERVICE'].methods_by_name['ListUsage']._serialized_options = b'\220\002\001\210\266\030\002'
   _globals['_EVENTSERVICE'].methods_by_name['PopEvents']._loaded_options = None
   _globals['_EVENTSERVICE'].methods_by_name['PopEvents']._serialized_options = b'\220\002\002\210\266\030\003'
+  _globals['_EVENTSERVICE'].methods_by_name['RewindSession']._loaded_options = None
+  _globals['_EVENTSERVICE'].methods_by_name['RewindSession']._serialized_options = b'\220\002\002\210\266\030\003'
   _globals['_EVENTSERVICE'].methods_by_name['ClearEvents']._loaded_options = None
   _globals['_EVENTSERVICE'].methods_by_name['ClearEvents']._serialized_options = b'\220\002\002\210\266\030\003'
   _globals['_EVENTSERVICE'].methods_by_name['EraseEvents']._loaded_options = None
   _globals['_EVENTSERVICE'].methods_by_name['EraseEvents']._serialized_options = b'\220\002\002\210\266\030\005'
   _globals['_EVENTSERVICE'].methods_by_name['ReplaceSuffix']._loaded_options = None
   _globals['_EVENTSERVICE'].methods_by_name['ReplaceSuffix']._serialized_options = b'\220\002\002\210\266\030\003'
-  _globals['_IFEXISTS']._serialized_start=3655
-  _globals['_IFEXISTS']._serialized_end=3759
-  _globals['_SORTORDER']._serialized_start=3761
-  _globals['_SORTORDER']._serialized_end=3853
-  _globals['_CREATEIFMISSING']._serialized_start=322
-  _globals['_CREATEIFMISSING']._serialized_end=612
-  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_start=521
-  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_end=566
-  _globals['_CREATEIFMISSING_STATEENTRY']._serialized_start=568
-  _globals['_CREATEIFMISSING_STATEENTRY']._serialized_end=612
-  _globals['_APPENDEVENTSREQUEST']._serialized_start=615
-  _globals['_APPENDEVENTSREQUEST']._serialized_end=1026
-  _globals['_APPENDEDEVENT']._serialized_start=1028
-  _globals['_APPENDEDEVENT']._serialized_end=1092
-  _globals['_APPENDEVENTSRESPONSE']._serialized_start=1095
-  _globals['_APPENDEVENTSRESPONSE']._serialized_end=1274
-  _globals['_REPLACESUFFIXREQUEST']._serialized_start=1277
-  _globals['_REPLACESUFFIXREQUEST']._serialized_end=1512
-  _globals['_REPLACESUFFIXRESPONSE']._serialized_start=1515
-  _globals['_REPLACESUFFIXRESPONSE']._serialized_end=1777
-  _globals['_APPENDSTREAMREQUEST']._serialized_start=1779
-  _globals['_APPENDSTREAMREQUEST']._serialized_end=1852
-  _globals['_APPENDERROR']._serialized_start=1855
-  _globals['_APPENDERROR']._serialized_end=2024
-  _globals['_APPENDERROR_METADATAENTRY']._serialized_start=1977
-  _globals['_APPENDERROR_METADATAENTRY']._serialized_end=2024
-  _globals['_APPENDSTREAMRESULT']._serialized_start=2027
-  _globals['_APPENDSTREAMRESULT']._serialized_end=2175
-  _globals['_APPENDSTREAMRESPONSE']._serialized_start=2177
-  _globals['_APPENDSTREAMRESPONSE']._serialized_end=2251
-  _globals['_GETEVENTREQUEST']._serialized_start=2253
-  _globals['_GETEVENTREQUEST']._serialized_end=2332
-  _globals['_GETEVENTRESPONSE']._serialized_start=2334
-  _globals['_GETEVENTRESPONSE']._serialized_end=2396
-  _globals['_LISTEVENTSREQUEST']._serialized_start=2399
-  _globals['_LISTEVENTSREQUEST']._serialized_end=2645
-  _globals['_LISTEVENTSRESPONSE']._serialized_start=2648
-  _globals['_LISTEVENTSRESPONSE']._serialized_end=2777
-  _globals['_LISTUSEREVENTSREQUEST']._serialized_start=2780
-  _globals['_LISTUSEREVENTSREQUEST']._serialized_end=2929
-  _globals['_USEREVENT']._serialized_start=2931
-  _globals['_USEREVENT']._serialized_end=3030
-  _globals['_LISTUSEREVENTSRESPONSE']._serialized_start=3032
-  _globals['_LISTUSEREVENTSRESPONSE']._serialized_end=3123
-  _globals['_GETCONTEXTREQUEST']._serialized_start=3126
-  _globals['_GETCONTEXTREQUEST']._serialized_end=3290
-  _globals['_GETCONTEXTRESPONSE']._serialized_start=3293
-  _globals['_GETCONTEXTRESPONSE']._serialized_end=3653
-  _globals['_EVENTSERVICE']._serialized_start=3856
-  _globals['_EVENTSERVICE']._serialized_end=4824
+  _globals['_IFEXISTS']._serialized_start=5178
+  _globals['_IFEXISTS']._serialized_end=5282
+  _globals['_SORTORDER']._serialized_start=5284
+  _globals['_SORTORDER']._serialized_end=5376
+  _globals['_CREATEIFMISSING']._serialized_start=355
+  _globals['_CREATEIFMISSING']._serialized_end=645
+  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_start=554
+  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_end=599
+  _globals['_CREATEIFMISSING_STATEENTRY']._serialized_start=601
+  _globals['_CREATEIFMISSING_STATEENTRY']._serialized_end=645
+  _globals['_APPENDEVENTSREQUEST']._serialized_start=648
+  _globals['_APPENDEVENTSREQUEST']._serialized_end=1059
+  _globals['_APPENDEDEVENT']._serialized_start=1061
+  _globals['_APPENDEDEVENT']._serialized_end=1125
+  _globals['_APPENDEVENTSRESPONSE']._serialized_start=1128
+  _globals['_APPENDEVENTSRESPONSE']._serialized_end=1307
+  _globals['_REPLACESUFFIXREQUEST']._serialized_start=1310
+  _globals['_REPLACESUFFIXREQUEST']._serialized_end=1545
+  _globals['_REPLACESUFFIXRESPONSE']._serialized_start=1548
+  _globals['_REPLACESUFFIXRESPONSE']._serialized_end=1810
+  _globals['_APPENDSTREAMREQUEST']._serialized_start=1812
+  _globals['_APPENDSTREAMREQUEST']._serialized_end=1885
+  _globals['_APPENDERROR']._serialized_start=1888
+  _globals['_APPENDERROR']._serialized_end=2057
+  _globals['_APPENDERROR_METADATAENTRY']._serialized_start=2010
+  _globals['_APPENDERROR_METADATAENTRY']._serialized_end=2057
+  _globals['_APPENDSTREAMRESULT']._serialized_start=2060
+  _globals['_APPENDSTREAMRESULT']._serialized_end=2208
+  _globals['_APPENDSTREAMRESPONSE']._serialized_start=2210
+  _globals['_APPENDSTREAMRESPONSE']._serialized_end=2284
+  _globals['_GETEVENTREQUEST']._serialized_start=2286
+  _globals['_GETEVENTREQUEST']._serialized_end=2365
+  _globals['_GETEVENTRESPONSE']._serialized_start=2367
+  _globals['_GETEVENTRESPONSE']._serialized_end=2429
+  _globals['_LISTEVENTSREQUEST']._serialized_start=2432
+  _globals['_LISTEVENTSREQUEST']._serialized_end=2678
+  _globals['_LISTEVENTSRESPONSE']._serialized_start=2681
+  _globals['_LISTEVENTSRESPONSE']._serialized_end=2810
+  _globals['_LISTUSEREVENTSREQUEST']._serialized_start=2813
+  _globals['_LISTUSEREVENTSREQUEST']._serialized_end=2962
+  _globals['_USEREVENT']._serialized_start=2964
+  _globals['_USEREVENT']._serialized_end=3063
+  _globals['_LISTUSEREVENTSRESPONSE']._serialized_start=3065
+  _globals['_LISTUSEREVENTSRESPONSE']._serialized_end=3156
+  _globals['_GETCONTEXTREQUEST']._serialized_start=3159
+  _globals['_GETCONTEXTREQUEST']._serialized_end=3323
+  _globals['_GETCONTEXTRESPONSE']._serialized_start=3326
+  _globals['_GETCONTEXTRESPONSE']._serialized_end=3686
+  _globals['_LOADSESSIONREQUEST']._serialized_start=3689
+  _globals['_LOADSESSIONREQUEST']._serialized_end=3999
+  _globals['_LOADSESSIONRESPONSE']._serialized_start=4002
+  _globals['_LOADSESSIONRESPONSE']._serialized_end=4273
+  _globals['_BRANCH']._serialized_start=4276
+  _globals['_BRANCH']._serialized_end=4509
+  _globals['_LISTBRANCHESREQUEST']._serialized_start=4511
+  _globals['_LISTBRANCHESREQUEST']._serialized_end=4615
+  _globals['_LISTBRANCHESRESPONSE']._serialized_start=4617
+  _globals['_LISTBRANCHESRESPONSE']._serialized_end=4705
+  _globals['_USAGEENTRY']._serialized_start=4708
+  _globals['_USAGEENTRY']._serialized_end=4872
+  _globals['_LISTUSAGEREQUEST']._serialized_start=4875
+  _globals['_LISTUSAGEREQUEST']._serialized_end=5086
+  _globals['_LISTUSAGERESPONSE']._serialized_start=5088
+  _globals['_LISTUSAGERESPONSE']._serialized_end=5176
+  _globals['_EVENTSERVICE']._serialized_start=5379
+  _globals['_EVENTSERVICE']._serialized_end=6730
 # @@protoc_insertion_point(module_scope)

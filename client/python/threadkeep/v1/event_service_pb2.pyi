@@ -9,6 +9,7 @@ import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
 import sys
 import threadkeep.v1.context_pb2
 import threadkeep.v1.erasure_pb2
@@ -852,3 +853,332 @@ class GetContextResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["compactable_through_seq", b"compactable_through_seq", "context", b"context", "events", b"events", "first_seq", b"first_seq", "last_seq", b"last_seq", "log_version", b"log_version", "max_bytes", b"max_bytes", "over_budget", b"over_budget", "session_last_seq", b"session_last_seq", "truncated", b"truncated", "window", b"window", "window_version", b"window_version"]) -> None: ...
 
 global___GetContextResponse = GetContextResponse
+
+@typing.final
+class LoadSessionRequest(google.protobuf.message.Message):
+    """Request of LoadSession. Without a spec and exclude_events, it returns a page of events."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    FILTER_FIELD_NUMBER: builtins.int
+    ORDER_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    SPEC_FIELD_NUMBER: builtins.int
+    EXCLUDE_EVENTS_FIELD_NUMBER: builtins.int
+    STATE_SCOPES_FIELD_NUMBER: builtins.int
+    WITH_NEWEST_EVENT_FIELD_NUMBER: builtins.int
+    order: global___SortOrder.ValueType
+    """As in ListEventsRequest."""
+    page_size: builtins.int
+    """As in ListEventsRequest."""
+    exclude_events: builtins.bool
+    """If true, neither events nor a context are returned. Not with filter, order, page_size and spec."""
+    with_newest_event: builtins.bool
+    """If true, newest_event is returned."""
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.SessionRef:
+        """REQUIRED. Session to load."""
+
+    @property
+    def filter(self) -> threadkeep.v1.filter_pb2.EventFilter:
+        """As in ListEventsRequest."""
+
+    @property
+    def spec(self) -> threadkeep.v1.context_pb2.ContextSpec:
+        """If present, the context that GetContext returns for it, in place of a page of events. Not with filter, order and page_size."""
+
+    @property
+    def state_scopes(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[threadkeep.v1.state_pb2.StateScope.ValueType]:
+        """Scopes of the state to return, each once. Empty means all that the credential has access to; STATE_SCOPE_APP with a
+        credential that is bound to a user is PERMISSION_DENIED.
+        """
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        filter: threadkeep.v1.filter_pb2.EventFilter | None = ...,
+        order: global___SortOrder.ValueType = ...,
+        page_size: builtins.int = ...,
+        spec: threadkeep.v1.context_pb2.ContextSpec | None = ...,
+        exclude_events: builtins.bool = ...,
+        state_scopes: collections.abc.Iterable[threadkeep.v1.state_pb2.StateScope.ValueType] | None = ...,
+        with_newest_event: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["filter", b"filter", "session", b"session", "spec", b"spec"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["exclude_events", b"exclude_events", "filter", b"filter", "order", b"order", "page_size", b"page_size", "session", b"session", "spec", b"spec", "state_scopes", b"state_scopes", "with_newest_event", b"with_newest_event"]) -> None: ...
+
+global___LoadSessionRequest = LoadSessionRequest
+
+@typing.final
+class LoadSessionResponse(google.protobuf.message.Message):
+    """Response of LoadSession. Everything is of one moment. The state has at most half of the server's max_response_bytes, newest_event
+    at most half of what is left, and the events or the context the rest.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
+    NEWEST_EVENT_FIELD_NUMBER: builtins.int
+    EVENTS_FIELD_NUMBER: builtins.int
+    CONTEXT_FIELD_NUMBER: builtins.int
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.Session:
+        """The session."""
+
+    @property
+    def state(self) -> threadkeep.v1.state_pb2.SessionState:
+        """Its state."""
+
+    @property
+    def newest_event(self) -> threadkeep.v1.event_pb2.SessionEvent:
+        """The last event in window order, archived or not, if with_newest_event is set. Absent if there is none, or if it does not
+        fit.
+        """
+
+    @property
+    def events(self) -> global___ListEventsResponse:
+        """The page of events. ListEvents accepts its next_page_token, with the same session, filter and order."""
+
+    @property
+    def context(self) -> global___GetContextResponse:
+        """The context."""
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.Session | None = ...,
+        state: threadkeep.v1.state_pb2.SessionState | None = ...,
+        newest_event: threadkeep.v1.event_pb2.SessionEvent | None = ...,
+        events: global___ListEventsResponse | None = ...,
+        context: global___GetContextResponse | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["context", b"context", "events", b"events", "log", b"log", "newest_event", b"newest_event", "session", b"session", "state", b"state"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["context", b"context", "events", b"events", "log", b"log", "newest_event", b"newest_event", "session", b"session", "state", b"state"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["log", b"log"]) -> typing.Literal["events", "context"] | None: ...
+
+global___LoadSessionResponse = LoadSessionResponse
+
+@typing.final
+class Branch(google.protobuf.message.Message):
+    """A branch that has events."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    EVENT_COUNT_FIELD_NUMBER: builtins.int
+    FIRST_SEQ_FIELD_NUMBER: builtins.int
+    FIRST_TIME_FIELD_NUMBER: builtins.int
+    LAST_SEQ_FIELD_NUMBER: builtins.int
+    LAST_TIME_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """Dotted path of the branch; empty for the root."""
+    event_count: builtins.int
+    """Number of its events, archived ones and tombstones included. At most 10,001, which means more than 10,000. Absent for the root
+    if the other branches have more than 100,000 events together.
+    """
+    first_seq: builtins.int
+    """Seq of its first event in window order. Absent for the root if none of the first 10,000 events of the log is on it."""
+    last_seq: builtins.int
+    """Seq of its last event in window order. Absent for the root if none of the last 10,000 events of the log is on it."""
+    @property
+    def first_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time of that event: its event_time or, if absent, its record_time."""
+
+    @property
+    def last_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time of that event, as first_time."""
+
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        event_count: builtins.int | None = ...,
+        first_seq: builtins.int | None = ...,
+        first_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        last_seq: builtins.int | None = ...,
+        last_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_event_count", b"_event_count", "_first_seq", b"_first_seq", "_last_seq", b"_last_seq", "event_count", b"event_count", "first_seq", b"first_seq", "first_time", b"first_time", "last_seq", b"last_seq", "last_time", b"last_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_event_count", b"_event_count", "_first_seq", b"_first_seq", "_last_seq", b"_last_seq", "event_count", b"event_count", "first_seq", b"first_seq", "first_time", b"first_time", "last_seq", b"last_seq", "last_time", b"last_time", "name", b"name"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_event_count", b"_event_count"]) -> typing.Literal["event_count"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_first_seq", b"_first_seq"]) -> typing.Literal["first_seq"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_last_seq", b"_last_seq"]) -> typing.Literal["last_seq"] | None: ...
+
+global___Branch = Branch
+
+@typing.final
+class ListBranchesRequest(google.protobuf.message.Message):
+    """Request of ListBranches."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    page_size: builtins.int
+    """Maximum number of branches per page. 0 means 100. Values above 100 are coerced to 100. Negative values are rejected."""
+    page_token: builtins.str
+    """Value of next_page_token from the previous page; all other fields must be unchanged."""
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.SessionRef:
+        """REQUIRED. Session whose branches are listed."""
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        page_size: builtins.int = ...,
+        page_token: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["page_size", b"page_size", "page_token", b"page_token", "session", b"session"]) -> None: ...
+
+global___ListBranchesRequest = ListBranchesRequest
+
+@typing.final
+class ListBranchesResponse(google.protobuf.message.Message):
+    """Response of ListBranches."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    BRANCHES_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Token of the next page. Empty on the last page."""
+    @property
+    def branches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Branch]:
+        """Branches of this page. A branch that has its first event while pages are read is listed if its place is not passed yet."""
+
+    def __init__(
+        self,
+        *,
+        branches: collections.abc.Iterable[global___Branch] | None = ...,
+        next_page_token: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["branches", b"branches", "next_page_token", b"next_page_token"]) -> None: ...
+
+global___ListBranchesResponse = ListBranchesResponse
+
+@typing.final
+class UsageEntry(google.protobuf.message.Message):
+    """The token usage of the events of one turn, invocation and branch, of one page."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TURN_SEQ_FIELD_NUMBER: builtins.int
+    INVOCATION_ID_FIELD_NUMBER: builtins.int
+    BRANCH_FIELD_NUMBER: builtins.int
+    EVENTS_FIELD_NUMBER: builtins.int
+    FIRST_SEQ_FIELD_NUMBER: builtins.int
+    LAST_SEQ_FIELD_NUMBER: builtins.int
+    USAGE_FIELD_NUMBER: builtins.int
+    turn_seq: builtins.int
+    """Seq of the event that starts the turn (see WindowCounters.turns) with these events, in window order; 0 before the first turn."""
+    invocation_id: builtins.str
+    """See SessionEvent.invocation_id."""
+    branch: builtins.str
+    """Branch of the events; empty for the root."""
+    events: builtins.int
+    """Number of events with usage."""
+    first_seq: builtins.int
+    """Lowest seq of these events."""
+    last_seq: builtins.int
+    """Highest seq of these events."""
+    @property
+    def usage(self) -> threadkeep.v1.session_pb2.TokenUsage:
+        """Their usage. Session.usage also has that of compactions, and of events that were erased since."""
+
+    def __init__(
+        self,
+        *,
+        turn_seq: builtins.int = ...,
+        invocation_id: builtins.str = ...,
+        branch: builtins.str = ...,
+        events: builtins.int = ...,
+        first_seq: builtins.int = ...,
+        last_seq: builtins.int = ...,
+        usage: threadkeep.v1.session_pb2.TokenUsage | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["usage", b"usage"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["branch", b"branch", "events", b"events", "first_seq", b"first_seq", "invocation_id", b"invocation_id", "last_seq", b"last_seq", "turn_seq", b"turn_seq", "usage", b"usage"]) -> None: ...
+
+global___UsageEntry = UsageEntry
+
+@typing.final
+class ListUsageRequest(google.protobuf.message.Message):
+    """Request of ListUsage."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    BRANCH_FIELD_NUMBER: builtins.int
+    AFTER_SEQ_FIELD_NUMBER: builtins.int
+    BEFORE_SEQ_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    branch: builtins.str
+    """Branch of the events, exactly this one; empty for the root. Absent means all branches."""
+    after_seq: builtins.int
+    """Seq that events must exceed."""
+    before_seq: builtins.int
+    """Seq that events must precede."""
+    page_size: builtins.int
+    """Maximum number of events to read per page. 0 means the server's limit (1,000). Values above it are coerced to it. Negative values
+    are rejected.
+    """
+    page_token: builtins.str
+    """Value of next_page_token from the previous page; all other fields must be unchanged."""
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.SessionRef:
+        """REQUIRED. Session whose usage is summed."""
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        branch: builtins.str | None = ...,
+        after_seq: builtins.int | None = ...,
+        before_seq: builtins.int | None = ...,
+        page_size: builtins.int = ...,
+        page_token: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "_branch", b"_branch", "after_seq", b"after_seq", "before_seq", b"before_seq", "branch", b"branch", "session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after_seq", b"_after_seq", "_before_seq", b"_before_seq", "_branch", b"_branch", "after_seq", b"after_seq", "before_seq", b"before_seq", "branch", b"branch", "page_size", b"page_size", "page_token", b"page_token", "session", b"session"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_after_seq", b"_after_seq"]) -> typing.Literal["after_seq"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_before_seq", b"_before_seq"]) -> typing.Literal["before_seq"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_branch", b"_branch"]) -> typing.Literal["branch"] | None: ...
+
+global___ListUsageRequest = ListUsageRequest
+
+@typing.final
+class ListUsageResponse(google.protobuf.message.Message):
+    """Response of ListUsage."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ENTRIES_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Token of the next page. Empty on the last page. A page also ends where its events have more than 16 MiB."""
+    @property
+    def entries(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___UsageEntry]:
+        """Usage of the events of this page, in the order of their first event in window order. May be empty and not be the last page."""
+
+    def __init__(
+        self,
+        *,
+        entries: collections.abc.Iterable[global___UsageEntry] | None = ...,
+        next_page_token: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["entries", b"entries", "next_page_token", b"next_page_token"]) -> None: ...
+
+global___ListUsageResponse = ListUsageResponse

@@ -66,10 +66,30 @@ class EventServiceStub(object):
                 request_serializer=threadkeep_dot_v1_dot_event__service__pb2.GetContextRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_event__service__pb2.GetContextResponse.FromString,
                 _registered_method=True)
+        self.LoadSession = channel.unary_unary(
+                '/threadkeep.v1.EventService/LoadSession',
+                request_serializer=threadkeep_dot_v1_dot_event__service__pb2.LoadSessionRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_event__service__pb2.LoadSessionResponse.FromString,
+                _registered_method=True)
+        self.ListBranches = channel.unary_unary(
+                '/threadkeep.v1.EventService/ListBranches',
+                request_serializer=threadkeep_dot_v1_dot_event__service__pb2.ListBranchesRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ListBranchesResponse.FromString,
+                _registered_method=True)
+        self.ListUsage = channel.unary_unary(
+                '/threadkeep.v1.EventService/ListUsage',
+                request_serializer=threadkeep_dot_v1_dot_event__service__pb2.ListUsageRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ListUsageResponse.FromString,
+                _registered_method=True)
         self.PopEvents = channel.unary_unary(
                 '/threadkeep.v1.EventService/PopEvents',
                 request_serializer=threadkeep_dot_v1_dot_event__removal__pb2.PopEventsRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.PopEventsResponse.FromString,
+                _registered_method=True)
+        self.RewindSession = channel.unary_unary(
+                '/threadkeep.v1.EventService/RewindSession',
+                request_serializer=threadkeep_dot_v1_dot_event__removal__pb2.RewindSessionRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.RewindSessionResponse.FromString,
                 _registered_method=True)
         self.ClearEvents = channel.unary_unary(
                 '/threadkeep.v1.EventService/ClearEvents',
@@ -148,11 +168,50 @@ class EventServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def LoadSession(self, request, context):
+        """Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+        GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListBranches(self, request, context):
+        """Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+        with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUsage(self, request, context):
+        """Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+        pages: its sum is that of its parts.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PopEvents(self, request, context):
         """Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
         event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
         not reused, and the feed reports the removal.
         Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RewindSession(self, request, context):
+        """Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+        they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+        and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+        point that is further back; ForkSession has no such limit.
+        Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+        PERMISSION_DENIED, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -168,8 +227,8 @@ class EventServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def EraseEvents(self, request, context):
-        """Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-        memories that were made of the events stay as they are.
+        """Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+        times, role and branch. Summaries and memories that were made of the events stay as they are.
         Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -219,10 +278,30 @@ def add_EventServiceServicer_to_server(servicer, server):
                     request_deserializer=threadkeep_dot_v1_dot_event__service__pb2.GetContextRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_event__service__pb2.GetContextResponse.SerializeToString,
             ),
+            'LoadSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.LoadSession,
+                    request_deserializer=threadkeep_dot_v1_dot_event__service__pb2.LoadSessionRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_event__service__pb2.LoadSessionResponse.SerializeToString,
+            ),
+            'ListBranches': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBranches,
+                    request_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ListBranchesRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_event__service__pb2.ListBranchesResponse.SerializeToString,
+            ),
+            'ListUsage': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUsage,
+                    request_deserializer=threadkeep_dot_v1_dot_event__service__pb2.ListUsageRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_event__service__pb2.ListUsageResponse.SerializeToString,
+            ),
             'PopEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.PopEvents,
                     request_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.PopEventsRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_event__removal__pb2.PopEventsResponse.SerializeToString,
+            ),
+            'RewindSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.RewindSession,
+                    request_deserializer=threadkeep_dot_v1_dot_event__removal__pb2.RewindSessionRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_event__removal__pb2.RewindSessionResponse.SerializeToString,
             ),
             'ClearEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ClearEvents,
@@ -414,6 +493,87 @@ class EventService(object):
             _registered_method=True)
 
     @staticmethod
+    def LoadSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.EventService/LoadSession',
+            threadkeep_dot_v1_dot_event__service__pb2.LoadSessionRequest.SerializeToString,
+            threadkeep_dot_v1_dot_event__service__pb2.LoadSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBranches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.EventService/ListBranches',
+            threadkeep_dot_v1_dot_event__service__pb2.ListBranchesRequest.SerializeToString,
+            threadkeep_dot_v1_dot_event__service__pb2.ListBranchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUsage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.EventService/ListUsage',
+            threadkeep_dot_v1_dot_event__service__pb2.ListUsageRequest.SerializeToString,
+            threadkeep_dot_v1_dot_event__service__pb2.ListUsageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def PopEvents(request,
             target,
             options=(),
@@ -430,6 +590,33 @@ class EventService(object):
             '/threadkeep.v1.EventService/PopEvents',
             threadkeep_dot_v1_dot_event__removal__pb2.PopEventsRequest.SerializeToString,
             threadkeep_dot_v1_dot_event__removal__pb2.PopEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RewindSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.EventService/RewindSession',
+            threadkeep_dot_v1_dot_event__removal__pb2.RewindSessionRequest.SerializeToString,
+            threadkeep_dot_v1_dot_event__removal__pb2.RewindSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -78,6 +78,33 @@ class EventServiceStub:
     Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
     """
 
+    LoadSession: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.LoadSessionRequest,
+        threadkeep.v1.event_service_pb2.LoadSessionResponse,
+    ]
+    """Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+    GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+    """
+
+    ListBranches: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.ListBranchesRequest,
+        threadkeep.v1.event_service_pb2.ListBranchesResponse,
+    ]
+    """Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+    with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+    """
+
+    ListUsage: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.ListUsageRequest,
+        threadkeep.v1.event_service_pb2.ListUsageResponse,
+    ]
+    """Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+    pages: its sum is that of its parts.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+    """
+
     PopEvents: grpc.UnaryUnaryMultiCallable[
         threadkeep.v1.event_removal_pb2.PopEventsRequest,
         threadkeep.v1.event_removal_pb2.PopEventsResponse,
@@ -86,6 +113,18 @@ class EventServiceStub:
     event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
     not reused, and the feed reports the removal.
     Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+    """
+
+    RewindSession: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_removal_pb2.RewindSessionRequest,
+        threadkeep.v1.event_removal_pb2.RewindSessionResponse,
+    ]
+    """Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+    they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+    and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+    point that is further back; ForkSession has no such limit.
+    Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+    PERMISSION_DENIED, STORE_UNAVAILABLE.
     """
 
     ClearEvents: grpc.UnaryUnaryMultiCallable[
@@ -101,8 +140,8 @@ class EventServiceStub:
         threadkeep.v1.event_removal_pb2.EraseEventsRequest,
         threadkeep.v1.event_removal_pb2.EraseEventsResponse,
     ]
-    """Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-    memories that were made of the events stay as they are.
+    """Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+    times, role and branch. Summaries and memories that were made of the events stay as they are.
     Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
     """
 
@@ -175,6 +214,33 @@ class EventServiceAsyncStub:
     Errors: INVALID_FIELD, AMBIGUOUS_SESSION, HISTORY_UNKNOWN.
     """
 
+    LoadSession: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.LoadSessionRequest,
+        threadkeep.v1.event_service_pb2.LoadSessionResponse,
+    ]
+    """Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+    GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+    """
+
+    ListBranches: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.ListBranchesRequest,
+        threadkeep.v1.event_service_pb2.ListBranchesResponse,
+    ]
+    """Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+    with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+    """
+
+    ListUsage: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_service_pb2.ListUsageRequest,
+        threadkeep.v1.event_service_pb2.ListUsageResponse,
+    ]
+    """Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+    pages: its sum is that of its parts.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+    """
+
     PopEvents: grpc.aio.UnaryUnaryMultiCallable[
         threadkeep.v1.event_removal_pb2.PopEventsRequest,
         threadkeep.v1.event_removal_pb2.PopEventsResponse,
@@ -183,6 +249,18 @@ class EventServiceAsyncStub:
     event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
     not reused, and the feed reports the removal.
     Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+    """
+
+    RewindSession: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.event_removal_pb2.RewindSessionRequest,
+        threadkeep.v1.event_removal_pb2.RewindSessionResponse,
+    ]
+    """Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+    they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+    and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+    point that is further back; ForkSession has no such limit.
+    Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+    PERMISSION_DENIED, STORE_UNAVAILABLE.
     """
 
     ClearEvents: grpc.aio.UnaryUnaryMultiCallable[
@@ -198,8 +276,8 @@ class EventServiceAsyncStub:
         threadkeep.v1.event_removal_pb2.EraseEventsRequest,
         threadkeep.v1.event_removal_pb2.EraseEventsResponse,
     ]
-    """Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-    memories that were made of the events stay as they are.
+    """Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+    times, role and branch. Summaries and memories that were made of the events stay as they are.
     Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
     """
 
@@ -285,6 +363,39 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
         """
 
     @abc.abstractmethod
+    def LoadSession(
+        self,
+        request: threadkeep.v1.event_service_pb2.LoadSessionRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.event_service_pb2.LoadSessionResponse, collections.abc.Awaitable[threadkeep.v1.event_service_pb2.LoadSessionResponse]]:
+        """Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+        GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+        """
+
+    @abc.abstractmethod
+    def ListBranches(
+        self,
+        request: threadkeep.v1.event_service_pb2.ListBranchesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.event_service_pb2.ListBranchesResponse, collections.abc.Awaitable[threadkeep.v1.event_service_pb2.ListBranchesResponse]]:
+        """Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+        with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+        """
+
+    @abc.abstractmethod
+    def ListUsage(
+        self,
+        request: threadkeep.v1.event_service_pb2.ListUsageRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.event_service_pb2.ListUsageResponse, collections.abc.Awaitable[threadkeep.v1.event_service_pb2.ListUsageResponse]]:
+        """Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+        pages: its sum is that of its parts.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+        """
+
+    @abc.abstractmethod
     def PopEvents(
         self,
         request: threadkeep.v1.event_removal_pb2.PopEventsRequest,
@@ -294,6 +405,20 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
         event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
         not reused, and the feed reports the removal.
         Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, PERMISSION_DENIED, STORE_UNAVAILABLE.
+        """
+
+    @abc.abstractmethod
+    def RewindSession(
+        self,
+        request: threadkeep.v1.event_removal_pb2.RewindSessionRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.event_removal_pb2.RewindSessionResponse, collections.abc.Awaitable[threadkeep.v1.event_removal_pb2.RewindSessionResponse]]:
+        """Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+        they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+        and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+        point that is further back; ForkSession has no such limit.
+        Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+        PERMISSION_DENIED, STORE_UNAVAILABLE.
         """
 
     @abc.abstractmethod
@@ -313,8 +438,8 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.event_removal_pb2.EraseEventsRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.event_removal_pb2.EraseEventsResponse, collections.abc.Awaitable[threadkeep.v1.event_removal_pb2.EraseEventsResponse]]:
-        """Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-        memories that were made of the events stay as they are.
+        """Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+        times, role and branch. Summaries and memories that were made of the events stay as they are.
         Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
         """
 

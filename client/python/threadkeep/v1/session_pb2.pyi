@@ -110,26 +110,36 @@ global___WindowCounters = WindowCounters
 
 @typing.final
 class SessionParent(google.protobuf.message.Message):
-    """The origin of a forked session."""
+    """The origin of a forked session, as it was named then. It may be deleted."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     SESSION_FIELD_NUMBER: builtins.int
     AT_SEQ_FIELD_NUMBER: builtins.int
+    AT_LOG_VERSION_FIELD_NUMBER: builtins.int
+    UID_FIELD_NUMBER: builtins.int
     at_seq: builtins.int
-    """Seq of the last event of the parent that the fork contains."""
+    """Seq of the last event of the parent that the fork contains; 0 if it contains none."""
+    at_log_version: builtins.int
+    """Log version of the parent whose window and state the fork began with."""
+    uid: builtins.str
+    """Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+    parent had on its server; a copy of the parent has another.
+    """
     @property
     def session(self) -> global___SessionRef:
-        """Session from which it was forked."""
+        """Session from which it was forked. Without a user_id if the fork has been moved to another user."""
 
     def __init__(
         self,
         *,
         session: global___SessionRef | None = ...,
         at_seq: builtins.int = ...,
+        at_log_version: builtins.int = ...,
+        uid: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["at_seq", b"at_seq", "session", b"session"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["at_log_version", b"at_log_version", "at_seq", b"at_seq", "session", b"session", "uid", b"uid"]) -> None: ...
 
 global___SessionParent = SessionParent
 
@@ -170,6 +180,7 @@ class Session(google.protobuf.message.Message):
     PARENT_FIELD_NUMBER: builtins.int
     CONTEXT_BYTES_FIELD_NUMBER: builtins.int
     ETAG_FIELD_NUMBER: builtins.int
+    CONTENT_BYTES_FIELD_NUMBER: builtins.int
     uid: builtins.str
     """OUTPUT_ONLY. Internal key of the server (UUIDv7). Never reused, even if the session is deleted and its id is used
     again.
@@ -177,7 +188,9 @@ class Session(google.protobuf.message.Message):
     metadata_json: builtins.str
     """Metadata of the caller as JSON text (an object), stored verbatim. Empty means none. At most 256 KiB."""
     log_version: builtins.int
-    """OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session."""
+    """OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session, also with
+    CreateSessionRequest.parent; what ForkSession makes begins with the one after parent.at_log_version.
+    """
     window_version: builtins.int
     """OUTPUT_ONLY. Window version: increases by one with each compaction and removal."""
     last_seq: builtins.int
@@ -187,6 +200,11 @@ class Session(google.protobuf.message.Message):
     etag: builtins.str
     """OUTPUT_ONLY. Version of what UpdateSession changes: equal if expiry, metadata, labels and context_bytes are equal. For
     UpdateSessionRequest.etag.
+    """
+    content_bytes: builtins.int
+    """OUTPUT_ONLY. Content bytes of the active window, maintained at append: UTF-8 bytes of text, reasoning, tool names, arguments
+    and results, and media URIs, the measure of context_bytes and ContextSpec.max_bytes. Of events that were stored before servers
+    measured them, it is their size.
     """
     @property
     def ref(self) -> global___SessionRef:
@@ -214,11 +232,13 @@ class Session(google.protobuf.message.Message):
 
     @property
     def usage(self) -> global___TokenUsage:
-        """OUTPUT_ONLY. Token usage summed over all appended events, including archived ones."""
+        """OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+        events that it copied is the parent's.
+        """
 
     @property
     def parent(self) -> global___SessionParent:
-        """OUTPUT_ONLY. Origin of the session, set if it is a fork."""
+        """OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent."""
 
     def __init__(
         self,
@@ -238,8 +258,9 @@ class Session(google.protobuf.message.Message):
         parent: global___SessionParent | None = ...,
         context_bytes: builtins.int = ...,
         etag: builtins.str = ...,
+        content_bytes: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "parent", b"parent", "ref", b"ref", "update_time", b"update_time", "usage", b"usage", "window", b"window"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "etag", b"etag", "expire_time", b"expire_time", "labels", b"labels", "last_seq", b"last_seq", "log_version", b"log_version", "metadata_json", b"metadata_json", "parent", b"parent", "ref", b"ref", "uid", b"uid", "update_time", b"update_time", "usage", b"usage", "window", b"window", "window_version", b"window_version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["content_bytes", b"content_bytes", "context_bytes", b"context_bytes", "create_time", b"create_time", "etag", b"etag", "expire_time", b"expire_time", "labels", b"labels", "last_seq", b"last_seq", "log_version", b"log_version", "metadata_json", b"metadata_json", "parent", b"parent", "ref", b"ref", "uid", b"uid", "update_time", b"update_time", "usage", b"usage", "window", b"window", "window_version", b"window_version"]) -> None: ...
 
 global___Session = Session

@@ -16,6 +16,7 @@ import sys
 import threadkeep.v1.erasure_pb2
 import threadkeep.v1.event_pb2
 import threadkeep.v1.session_pb2
+import threadkeep.v1.state_pb2
 import typing
 
 if sys.version_info >= (3, 10):
@@ -136,6 +137,7 @@ class CreateSessionRequest(google.protobuf.message.Message):
     CREATE_TIME_FIELD_NUMBER: builtins.int
     UNIQUE_IN_APP_FIELD_NUMBER: builtins.int
     STATE_FIELD_NUMBER: builtins.int
+    PARENT_FIELD_NUMBER: builtins.int
     metadata_json: builtins.str
     """See Session.metadata_json."""
     return_existing: builtins.bool
@@ -171,6 +173,14 @@ class CreateSessionRequest(google.protobuf.message.Message):
         state; an existing session stays as it is.
         """
 
+    @property
+    def parent(self) -> threadkeep.v1.session_pb2.SessionParent:
+        """Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+        session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+        at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+        the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+        """
+
     def __init__(
         self,
         *,
@@ -183,9 +193,10 @@ class CreateSessionRequest(google.protobuf.message.Message):
         create_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         unique_in_app: builtins.bool = ...,
         state: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        parent: threadkeep.v1.session_pb2.SessionParent | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["create_time", b"create_time", "expiry", b"expiry", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "return_existing", b"return_existing", "session", b"session", "state", b"state", "unique_in_app", b"unique_in_app"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["create_time", b"create_time", "expiry", b"expiry", "parent", b"parent", "session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "parent", b"parent", "return_existing", b"return_existing", "session", b"session", "state", b"state", "unique_in_app", b"unique_in_app"]) -> None: ...
 
 global___CreateSessionRequest = CreateSessionRequest
 
@@ -213,6 +224,130 @@ class CreateSessionResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["created", b"created", "session", b"session"]) -> None: ...
 
 global___CreateSessionResponse = CreateSessionResponse
+
+@typing.final
+class ForkSessionRequest(google.protobuf.message.Message):
+    """Request of ForkSession."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class LabelsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    SESSION_FIELD_NUMBER: builtins.int
+    AT_SEQ_FIELD_NUMBER: builtins.int
+    AT_EVENT_ID_FIELD_NUMBER: builtins.int
+    AT_INVOCATION_ID_FIELD_NUMBER: builtins.int
+    AT_LOG_VERSION_FIELD_NUMBER: builtins.int
+    NEW_SESSION_ID_FIELD_NUMBER: builtins.int
+    EXPIRY_FIELD_NUMBER: builtins.int
+    METADATA_JSON_FIELD_NUMBER: builtins.int
+    LABELS_FIELD_NUMBER: builtins.int
+    WITHOUT_PARENT_LABELS_FIELD_NUMBER: builtins.int
+    CONTEXT_BYTES_FIELD_NUMBER: builtins.int
+    OPERATION_ID_FIELD_NUMBER: builtins.int
+    at_seq: builtins.int
+    """Seq of an event: the events up to it, at the log version that stored it. If a compaction or a removal stored it, all that
+    this one did. At least 1, and not in the future.
+    """
+    at_event_id: builtins.str
+    """Id of an event, as for at_seq. EVENT_NOT_FOUND is returned if the session has no such event. At most 255 bytes."""
+    at_invocation_id: builtins.str
+    """Invocation id: the end of the invocation, which is its last event in window order, as for at_seq. EVENT_NOT_FOUND is
+    returned if no event has it. The cost grows with the number of events after it. At most 255 bytes.
+    """
+    at_log_version: builtins.int
+    """Log version: the session directly after the change that gave it this version. Not in the future."""
+    new_session_id: builtins.str
+    """Id of the fork; its app and user_id are those of the session. Empty means that the server generates one.
+    SESSION_ALREADY_EXISTS is returned for an id that is in use.
+    """
+    metadata_json: builtins.str
+    """Metadata of the fork, see Session.metadata_json. Absent means the present metadata of the parent."""
+    without_parent_labels: builtins.bool
+    """If true, the labels of the parent are not copied."""
+    context_bytes: builtins.int
+    """See Session.context_bytes. Absent means that of the parent."""
+    operation_id: builtins.str
+    """REQUIRED. Id of the call, chosen by the caller. A repeated call with the same id returns the fork of the first one. At most
+    255 bytes. See AppendEventsRequest.operation_id. It is remembered in the parent.
+    """
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.SessionRef:
+        """REQUIRED. Session to fork."""
+
+    @property
+    def expiry(self) -> global___Expiry:
+        """Expiry of the fork. That of the parent is not copied."""
+
+    @property
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Labels of the fork, in addition to the present ones of the parent, which they replace if they have the same key."""
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        at_seq: builtins.int = ...,
+        at_event_id: builtins.str = ...,
+        at_invocation_id: builtins.str = ...,
+        at_log_version: builtins.int = ...,
+        new_session_id: builtins.str = ...,
+        expiry: global___Expiry | None = ...,
+        metadata_json: builtins.str | None = ...,
+        labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        without_parent_labels: builtins.bool = ...,
+        context_bytes: builtins.int | None = ...,
+        operation_id: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_context_bytes", b"_context_bytes", "_metadata_json", b"_metadata_json", "at_event_id", b"at_event_id", "at_invocation_id", b"at_invocation_id", "at_log_version", b"at_log_version", "at_seq", b"at_seq", "context_bytes", b"context_bytes", "expiry", b"expiry", "metadata_json", b"metadata_json", "point", b"point", "session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_context_bytes", b"_context_bytes", "_metadata_json", b"_metadata_json", "at_event_id", b"at_event_id", "at_invocation_id", b"at_invocation_id", "at_log_version", b"at_log_version", "at_seq", b"at_seq", "context_bytes", b"context_bytes", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "new_session_id", b"new_session_id", "operation_id", b"operation_id", "point", b"point", "session", b"session", "without_parent_labels", b"without_parent_labels"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_context_bytes", b"_context_bytes"]) -> typing.Literal["context_bytes"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_metadata_json", b"_metadata_json"]) -> typing.Literal["metadata_json"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["point", b"point"]) -> typing.Literal["at_seq", "at_event_id", "at_invocation_id", "at_log_version"] | None: ...
+
+global___ForkSessionRequest = ForkSessionRequest
+
+@typing.final
+class ForkSessionResponse(google.protobuf.message.Message):
+    """Response of ForkSession."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    REPLAYED_FIELD_NUMBER: builtins.int
+    replayed: builtins.bool
+    """True if an earlier call with this operation id made it."""
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.Session:
+        """The fork."""
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.Session | None = ...,
+        replayed: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["replayed", b"replayed", "session", b"session"]) -> None: ...
+
+global___ForkSessionResponse = ForkSessionResponse
 
 @typing.final
 class GetSessionRequest(google.protobuf.message.Message):
@@ -290,6 +425,8 @@ class ListSessionsRequest(google.protobuf.message.Message):
     OFFSET_FIELD_NUMBER: builtins.int
     WITH_TOTAL_FIELD_NUMBER: builtins.int
     WITH_NEWEST_EVENT_FIELD_NUMBER: builtins.int
+    WITH_STATE_FIELD_NUMBER: builtins.int
+    FORKED_FROM_FIELD_NUMBER: builtins.int
     app: builtins.str
     """App of the sessions. Absent means any app; empty means sessions without an app."""
     user_id: builtins.str
@@ -312,6 +449,13 @@ class ListSessionsRequest(google.protobuf.message.Message):
     """If true, total_size is returned."""
     with_newest_event: builtins.bool
     """If true, newest_events is returned."""
+    with_state: builtins.bool
+    """If true, states is returned."""
+    forked_from: builtins.str
+    """Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+    Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+    update_time, the cost of a page grows with the number of forks.
+    """
     @property
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Labels that the sessions must all have. At most 64."""
@@ -339,9 +483,11 @@ class ListSessionsRequest(google.protobuf.message.Message):
         offset: builtins.int = ...,
         with_total: builtins.bool = ...,
         with_newest_event: builtins.bool = ...,
+        with_state: builtins.bool = ...,
+        forked_from: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "updated_after", b"updated_after", "updated_before", b"updated_before"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "labels", b"labels", "offset", b"offset", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token", "session_id_prefix", b"session_id_prefix", "updated_after", b"updated_after", "updated_before", b"updated_before", "user_id", b"user_id", "with_newest_event", b"with_newest_event", "with_total", b"with_total"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "forked_from", b"forked_from", "labels", b"labels", "offset", b"offset", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token", "session_id_prefix", b"session_id_prefix", "updated_after", b"updated_after", "updated_before", b"updated_before", "user_id", b"user_id", "with_newest_event", b"with_newest_event", "with_state", b"with_state", "with_total", b"with_total"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_app", b"_app"]) -> typing.Literal["app"] | None: ...
 
 global___ListSessionsRequest = ListSessionsRequest
@@ -356,6 +502,7 @@ class ListSessionsResponse(google.protobuf.message.Message):
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     TOTAL_SIZE_FIELD_NUMBER: builtins.int
     NEWEST_EVENTS_FIELD_NUMBER: builtins.int
+    STATES_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
     """Token of the next page. Empty on the last page."""
     total_size: builtins.int
@@ -371,6 +518,13 @@ class ListSessionsResponse(google.protobuf.message.Message):
         server's max_response_bytes.
         """
 
+    @property
+    def states(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.state_pb2.StatePage]:
+        """The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+        fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+        see GetState.
+        """
+
     def __init__(
         self,
         *,
@@ -378,10 +532,87 @@ class ListSessionsResponse(google.protobuf.message.Message):
         next_page_token: builtins.str = ...,
         total_size: builtins.int = ...,
         newest_events: collections.abc.Iterable[threadkeep.v1.event_pb2.SessionEvent] | None = ...,
+        states: collections.abc.Iterable[threadkeep.v1.state_pb2.StatePage] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["newest_events", b"newest_events", "next_page_token", b"next_page_token", "sessions", b"sessions", "total_size", b"total_size"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["newest_events", b"newest_events", "next_page_token", b"next_page_token", "sessions", b"sessions", "states", b"states", "total_size", b"total_size"]) -> None: ...
 
 global___ListSessionsResponse = ListSessionsResponse
+
+@typing.final
+class UserRef(google.protobuf.message.Message):
+    """A user of an app."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    APP_FIELD_NUMBER: builtins.int
+    USER_ID_FIELD_NUMBER: builtins.int
+    app: builtins.str
+    """App; empty for what has no app."""
+    user_id: builtins.str
+    """User of the app. Users of two apps with the same id are listed once for each app."""
+    def __init__(
+        self,
+        *,
+        app: builtins.str = ...,
+        user_id: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["app", b"app", "user_id", b"user_id"]) -> None: ...
+
+global___UserRef = UserRef
+
+@typing.final
+class ListUsersRequest(google.protobuf.message.Message):
+    """Request of ListUsers."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    APP_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    app: builtins.str
+    """App of the users. Absent means any app; empty means users of what has no app."""
+    page_size: builtins.int
+    """Maximum number of users per page. 0 means 100. Values above 100 are coerced to 100. Negative values are rejected."""
+    page_token: builtins.str
+    """Value of next_page_token from the previous page; all other fields must be unchanged."""
+    def __init__(
+        self,
+        *,
+        app: builtins.str | None = ...,
+        page_size: builtins.int = ...,
+        page_token: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_app", b"_app", "app", b"app"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "page_size", b"page_size", "page_token", b"page_token"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_app", b"_app"]) -> typing.Literal["app"] | None: ...
+
+global___ListUsersRequest = ListUsersRequest
+
+@typing.final
+class ListUsersResponse(google.protobuf.message.Message):
+    """Response of ListUsers."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    USERS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Token of the next page. Empty on the last page."""
+    @property
+    def users(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___UserRef]:
+        """Users of this page, each once, in an order that the database chooses and keeps. A user who appears while pages are read is
+        listed if its place is not passed yet.
+        """
+
+    def __init__(
+        self,
+        *,
+        users: collections.abc.Iterable[global___UserRef] | None = ...,
+        next_page_token: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["next_page_token", b"next_page_token", "users", b"users"]) -> None: ...
+
+global___ListUsersResponse = ListUsersResponse
 
 @typing.final
 class UpdateSessionRequest(google.protobuf.message.Message):
@@ -431,6 +662,7 @@ class UpdateSessionRequest(google.protobuf.message.Message):
     SET_LABELS_FIELD_NUMBER: builtins.int
     REMOVE_LABELS_FIELD_NUMBER: builtins.int
     ETAG_FIELD_NUMBER: builtins.int
+    OPERATION_ID_FIELD_NUMBER: builtins.int
     metadata_json: builtins.str
     """New metadata. Replaces all of the old metadata."""
     context_bytes: builtins.int
@@ -442,7 +674,11 @@ class UpdateSessionRequest(google.protobuf.message.Message):
     """
     etag: builtins.str
     """Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-    means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+    means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
+    """
+    operation_id: builtins.str
+    """See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+    it is now, also if its etag has changed. Empty: every request updates.
     """
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
@@ -485,9 +721,10 @@ class UpdateSessionRequest(google.protobuf.message.Message):
         set_labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         remove_labels: collections.abc.Iterable[builtins.str] | None = ...,
         etag: builtins.str = ...,
+        operation_id: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["expiry", b"expiry", "session", b"session", "update_mask", b"update_mask"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "etag", b"etag", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "metadata_patch_json", b"metadata_patch_json", "remove_labels", b"remove_labels", "session", b"session", "set_labels", b"set_labels", "update_mask", b"update_mask"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "etag", b"etag", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "metadata_patch_json", b"metadata_patch_json", "operation_id", b"operation_id", "remove_labels", b"remove_labels", "session", b"session", "set_labels", b"set_labels", "update_mask", b"update_mask"]) -> None: ...
 
 global___UpdateSessionRequest = UpdateSessionRequest
 
@@ -513,6 +750,64 @@ class UpdateSessionResponse(google.protobuf.message.Message):
 global___UpdateSessionResponse = UpdateSessionResponse
 
 @typing.final
+class MoveSessionRequest(google.protobuf.message.Message):
+    """Request of MoveSession."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    NEW_USER_ID_FIELD_NUMBER: builtins.int
+    OPERATION_ID_FIELD_NUMBER: builtins.int
+    new_user_id: builtins.str
+    """REQUIRED. User who gets the session; its owner changes nothing. SESSION_ALREADY_EXISTS is returned if this user has a
+    session with its app and session_id. At most 255 UTF-8 bytes, no control characters.
+    """
+    operation_id: builtins.str
+    """REQUIRED. Id of the call, chosen by the caller. A repeated call with the same id changes nothing and returns the session
+    as it is now. At most 255 bytes. See AppendEventsRequest.operation_id.
+    """
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.SessionRef:
+        """REQUIRED. Session to move, by the name that it has now."""
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.SessionRef | None = ...,
+        new_user_id: builtins.str = ...,
+        operation_id: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["new_user_id", b"new_user_id", "operation_id", b"operation_id", "session", b"session"]) -> None: ...
+
+global___MoveSessionRequest = MoveSessionRequest
+
+@typing.final
+class MoveSessionResponse(google.protobuf.message.Message):
+    """Response of MoveSession."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    REPLAYED_FIELD_NUMBER: builtins.int
+    replayed: builtins.bool
+    """True if an earlier call with this operation id moved it."""
+    @property
+    def session(self) -> threadkeep.v1.session_pb2.Session:
+        """The session, of its new owner."""
+
+    def __init__(
+        self,
+        *,
+        session: threadkeep.v1.session_pb2.Session | None = ...,
+        replayed: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["replayed", b"replayed", "session", b"session"]) -> None: ...
+
+global___MoveSessionResponse = MoveSessionResponse
+
+@typing.final
 class DeleteSessionRequest(google.protobuf.message.Message):
     """Request of DeleteSession."""
 
@@ -521,8 +816,8 @@ class DeleteSessionRequest(google.protobuf.message.Message):
     SESSION_FIELD_NUMBER: builtins.int
     PURGE_MEMORIES_FIELD_NUMBER: builtins.int
     purge_memories: builtins.bool
-    """If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
-    then REQUIRED, unless the session exists.
+    """If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
+    session.user_id is then REQUIRED, unless the session exists.
     """
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:

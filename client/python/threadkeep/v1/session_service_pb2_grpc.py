@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SessionServiceStub(object):
-    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+    """Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
     """
 
     def __init__(self, channel):
@@ -40,6 +40,11 @@ class SessionServiceStub(object):
                 request_serializer=threadkeep_dot_v1_dot_session__service__pb2.CreateSessionRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.CreateSessionResponse.FromString,
                 _registered_method=True)
+        self.ForkSession = channel.unary_unary(
+                '/threadkeep.v1.SessionService/ForkSession',
+                request_serializer=threadkeep_dot_v1_dot_session__service__pb2.ForkSessionRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.ForkSessionResponse.FromString,
+                _registered_method=True)
         self.GetSession = channel.unary_unary(
                 '/threadkeep.v1.SessionService/GetSession',
                 request_serializer=threadkeep_dot_v1_dot_session__service__pb2.GetSessionRequest.SerializeToString,
@@ -50,10 +55,20 @@ class SessionServiceStub(object):
                 request_serializer=threadkeep_dot_v1_dot_session__service__pb2.ListSessionsRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.ListSessionsResponse.FromString,
                 _registered_method=True)
+        self.ListUsers = channel.unary_unary(
+                '/threadkeep.v1.SessionService/ListUsers',
+                request_serializer=threadkeep_dot_v1_dot_session__service__pb2.ListUsersRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.ListUsersResponse.FromString,
+                _registered_method=True)
         self.UpdateSession = channel.unary_unary(
                 '/threadkeep.v1.SessionService/UpdateSession',
                 request_serializer=threadkeep_dot_v1_dot_session__service__pb2.UpdateSessionRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.UpdateSessionResponse.FromString,
+                _registered_method=True)
+        self.MoveSession = channel.unary_unary(
+                '/threadkeep.v1.SessionService/MoveSession',
+                request_serializer=threadkeep_dot_v1_dot_session__service__pb2.MoveSessionRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_session__service__pb2.MoveSessionResponse.FromString,
                 _registered_method=True)
         self.DeleteSession = channel.unary_unary(
                 '/threadkeep.v1.SessionService/DeleteSession',
@@ -83,13 +98,27 @@ class SessionServiceStub(object):
 
 
 class SessionServiceServicer(object):
-    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+    """Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
     """
 
     def CreateSession(self, request, context):
         """Creates a session.
         Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
         INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ForkSession(self, request, context):
+        """Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+        to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+        as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+        tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+        Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+        an erasure or a deletion concerns one of them.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+        QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -113,9 +142,32 @@ class SessionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListUsers(self, request, context):
+        """Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+        users, not with what they have.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def UpdateSession(self, request, context):
         """Updates the fields in the mask, or parts of the metadata and of the labels.
-        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def MoveSession(self, request, context):
+        """Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+        stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+        under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+        another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+        the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+        the search index has followed; all others at once.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+        PERMISSION_DENIED (the credential is bound to a user).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -172,6 +224,11 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.CreateSessionRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_session__service__pb2.CreateSessionResponse.SerializeToString,
             ),
+            'ForkSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForkSession,
+                    request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.ForkSessionRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_session__service__pb2.ForkSessionResponse.SerializeToString,
+            ),
             'GetSession': grpc.unary_unary_rpc_method_handler(
                     servicer.GetSession,
                     request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.GetSessionRequest.FromString,
@@ -182,10 +239,20 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.ListSessionsRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_session__service__pb2.ListSessionsResponse.SerializeToString,
             ),
+            'ListUsers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUsers,
+                    request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.ListUsersRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_session__service__pb2.ListUsersResponse.SerializeToString,
+            ),
             'UpdateSession': grpc.unary_unary_rpc_method_handler(
                     servicer.UpdateSession,
                     request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.UpdateSessionRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_session__service__pb2.UpdateSessionResponse.SerializeToString,
+            ),
+            'MoveSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.MoveSession,
+                    request_deserializer=threadkeep_dot_v1_dot_session__service__pb2.MoveSessionRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_session__service__pb2.MoveSessionResponse.SerializeToString,
             ),
             'DeleteSession': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteSession,
@@ -221,7 +288,7 @@ def add_SessionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SessionService(object):
-    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+    """Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
     """
 
     @staticmethod
@@ -241,6 +308,33 @@ class SessionService(object):
             '/threadkeep.v1.SessionService/CreateSession',
             threadkeep_dot_v1_dot_session__service__pb2.CreateSessionRequest.SerializeToString,
             threadkeep_dot_v1_dot_session__service__pb2.CreateSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForkSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.SessionService/ForkSession',
+            threadkeep_dot_v1_dot_session__service__pb2.ForkSessionRequest.SerializeToString,
+            threadkeep_dot_v1_dot_session__service__pb2.ForkSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -306,6 +400,33 @@ class SessionService(object):
             _registered_method=True)
 
     @staticmethod
+    def ListUsers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.SessionService/ListUsers',
+            threadkeep_dot_v1_dot_session__service__pb2.ListUsersRequest.SerializeToString,
+            threadkeep_dot_v1_dot_session__service__pb2.ListUsersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def UpdateSession(request,
             target,
             options=(),
@@ -322,6 +443,33 @@ class SessionService(object):
             '/threadkeep.v1.SessionService/UpdateSession',
             threadkeep_dot_v1_dot_session__service__pb2.UpdateSessionRequest.SerializeToString,
             threadkeep_dot_v1_dot_session__service__pb2.UpdateSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MoveSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.SessionService/MoveSession',
+            threadkeep_dot_v1_dot_session__service__pb2.MoveSessionRequest.SerializeToString,
+            threadkeep_dot_v1_dot_session__service__pb2.MoveSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -18,7 +18,7 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class SessionServiceStub:
-    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels."""
+    """Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels."""
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     CreateSession: grpc.UnaryUnaryMultiCallable[
@@ -28,6 +28,20 @@ class SessionServiceStub:
     """Creates a session.
     Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
     INVALID_FIELD.
+    """
+
+    ForkSession: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.ForkSessionRequest,
+        threadkeep.v1.session_service_pb2.ForkSessionResponse,
+    ]
+    """Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+    to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+    as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+    tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+    Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+    an erasure or a deletion concerns one of them.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+    QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
     """
 
     GetSession: grpc.UnaryUnaryMultiCallable[
@@ -48,12 +62,35 @@ class SessionServiceStub:
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
     """
 
+    ListUsers: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.ListUsersRequest,
+        threadkeep.v1.session_service_pb2.ListUsersResponse,
+    ]
+    """Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+    users, not with what they have.
+    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+    """
+
     UpdateSession: grpc.UnaryUnaryMultiCallable[
         threadkeep.v1.session_service_pb2.UpdateSessionRequest,
         threadkeep.v1.session_service_pb2.UpdateSessionResponse,
     ]
     """Updates the fields in the mask, or parts of the metadata and of the labels.
-    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
+    """
+
+    MoveSession: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.MoveSessionRequest,
+        threadkeep.v1.session_service_pb2.MoveSessionResponse,
+    ]
+    """Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+    stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+    under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+    another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+    the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+    the search index has followed; all others at once.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+    PERMISSION_DENIED (the credential is bound to a user).
     """
 
     DeleteSession: grpc.UnaryUnaryMultiCallable[
@@ -100,7 +137,7 @@ class SessionServiceStub:
     """
 
 class SessionServiceAsyncStub:
-    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels."""
+    """Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels."""
 
     CreateSession: grpc.aio.UnaryUnaryMultiCallable[
         threadkeep.v1.session_service_pb2.CreateSessionRequest,
@@ -109,6 +146,20 @@ class SessionServiceAsyncStub:
     """Creates a session.
     Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
     INVALID_FIELD.
+    """
+
+    ForkSession: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.ForkSessionRequest,
+        threadkeep.v1.session_service_pb2.ForkSessionResponse,
+    ]
+    """Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+    to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+    as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+    tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+    Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+    an erasure or a deletion concerns one of them.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+    QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
     """
 
     GetSession: grpc.aio.UnaryUnaryMultiCallable[
@@ -129,12 +180,35 @@ class SessionServiceAsyncStub:
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
     """
 
+    ListUsers: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.ListUsersRequest,
+        threadkeep.v1.session_service_pb2.ListUsersResponse,
+    ]
+    """Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+    users, not with what they have.
+    Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+    """
+
     UpdateSession: grpc.aio.UnaryUnaryMultiCallable[
         threadkeep.v1.session_service_pb2.UpdateSessionRequest,
         threadkeep.v1.session_service_pb2.UpdateSessionResponse,
     ]
     """Updates the fields in the mask, or parts of the metadata and of the labels.
-    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
+    """
+
+    MoveSession: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.session_service_pb2.MoveSessionRequest,
+        threadkeep.v1.session_service_pb2.MoveSessionResponse,
+    ]
+    """Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+    stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+    under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+    another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+    the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+    the search index has followed; all others at once.
+    Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+    PERMISSION_DENIED (the credential is bound to a user).
     """
 
     DeleteSession: grpc.aio.UnaryUnaryMultiCallable[
@@ -181,7 +255,7 @@ class SessionServiceAsyncStub:
     """
 
 class SessionServiceServicer(metaclass=abc.ABCMeta):
-    """Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels."""
+    """Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels."""
 
     @abc.abstractmethod
     def CreateSession(
@@ -192,6 +266,22 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         """Creates a session.
         Errors: SESSION_ALREADY_EXISTS (unless return_existing; always for a session of another user with unique_in_app),
         INVALID_FIELD.
+        """
+
+    @abc.abstractmethod
+    def ForkSession(
+        self,
+        request: threadkeep.v1.session_service_pb2.ForkSessionRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.session_service_pb2.ForkSessionResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.ForkSessionResponse]]:
+        """Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+        to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+        as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+        tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+        Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+        an erasure or a deletion concerns one of them.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+        QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
         """
 
     @abc.abstractmethod
@@ -217,13 +307,40 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         """
 
     @abc.abstractmethod
+    def ListUsers(
+        self,
+        request: threadkeep.v1.session_service_pb2.ListUsersRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.session_service_pb2.ListUsersResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.ListUsersResponse]]:
+        """Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+        users, not with what they have.
+        Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+        """
+
+    @abc.abstractmethod
     def UpdateSession(
         self,
         request: threadkeep.v1.session_service_pb2.UpdateSessionRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.UpdateSessionResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.UpdateSessionResponse]]:
         """Updates the fields in the mask, or parts of the metadata and of the labels.
-        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
+        """
+
+    @abc.abstractmethod
+    def MoveSession(
+        self,
+        request: threadkeep.v1.session_service_pb2.MoveSessionRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.session_service_pb2.MoveSessionResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.MoveSessionResponse]]:
+        """Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+        stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+        under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+        another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+        the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+        the search index has followed; all others at once.
+        Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+        PERMISSION_DENIED (the credential is bound to a user).
         """
 
     @abc.abstractmethod

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19threadkeep/v1/state.proto\x12\rthreadkeep.v1\"y\n\x05State\x12\x30\n\x06values\x18\x01 \x03(\x0b\x32 .threadkeep.v1.State.ValuesEntry\x12\x0f\n\x07version\x18\x02 \x01(\x03\x1a-\n\x0bValuesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"y\n\nStatePatch\x12/\n\x03set\x18\x01 \x03(\x0b\x32\".threadkeep.v1.StatePatch.SetEntry\x12\x0e\n\x06remove\x18\x02 \x03(\t\x1a*\n\x08SetEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x89\x01\n\nStateDelta\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.StatePatch\x12\'\n\x04user\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.StatePatch\x12&\n\x03\x61pp\x18\x03 \x01(\x0b\x32\x19.threadkeep.v1.StatePatch*m\n\nStateScope\x12\x1b\n\x17STATE_SCOPE_UNSPECIFIED\x10\x00\x12\x17\n\x13STATE_SCOPE_SESSION\x10\x01\x12\x14\n\x10STATE_SCOPE_USER\x10\x02\x12\x13\n\x0fSTATE_SCOPE_APP\x10\x03\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19threadkeep/v1/state.proto\x12\rthreadkeep.v1\"y\n\x05State\x12\x30\n\x06values\x18\x01 \x03(\x0b\x32 .threadkeep.v1.State.ValuesEntry\x12\x0f\n\x07version\x18\x02 \x01(\x03\x1a-\n\x0bValuesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"y\n\nStatePatch\x12/\n\x03set\x18\x01 \x03(\x0b\x32\".threadkeep.v1.StatePatch.SetEntry\x12\x0e\n\x06remove\x18\x02 \x03(\t\x1a*\n\x08SetEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x89\x01\n\nStateDelta\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.StatePatch\x12\'\n\x04user\x18\x02 \x01(\x0b\x32\x19.threadkeep.v1.StatePatch\x12&\n\x03\x61pp\x18\x03 \x01(\x0b\x32\x19.threadkeep.v1.StatePatch\"\xa1\x01\n\tStatePage\x12\x34\n\x06values\x18\x01 \x03(\x0b\x32$.threadkeep.v1.StatePage.ValuesEntry\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0c\n\x04more\x18\x03 \x01(\x08\x12\x10\n\x08next_key\x18\x04 \x01(\t\x1a-\n\x0bValuesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x88\x01\n\x0cSessionState\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.threadkeep.v1.StatePage\x12&\n\x04user\x18\x02 \x01(\x0b\x32\x18.threadkeep.v1.StatePage\x12%\n\x03\x61pp\x18\x03 \x01(\x0b\x32\x18.threadkeep.v1.StatePage*m\n\nStateScope\x12\x1b\n\x17STATE_SCOPE_UNSPECIFIED\x10\x00\x12\x17\n\x13STATE_SCOPE_SESSION\x10\x01\x12\x14\n\x10STATE_SCOPE_USER\x10\x02\x12\x13\n\x0fSTATE_SCOPE_APP\x10\x03\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,8 +36,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STATE_VALUESENTRY']._serialized_options = b'8\001'
   _globals['_STATEPATCH_SETENTRY']._loaded_options = None
   _globals['_STATEPATCH_SETENTRY']._serialized_options = b'8\001'
-  _globals['_STATESCOPE']._serialized_start=430
-  _globals['_STATESCOPE']._serialized_end=539
+  _globals['_STATEPAGE_VALUESENTRY']._loaded_options = None
+  _globals['_STATEPAGE_VALUESENTRY']._serialized_options = b'8\001'
+  _globals['_STATESCOPE']._serialized_start=733
+  _globals['_STATESCOPE']._serialized_end=842
   _globals['_STATE']._serialized_start=44
   _globals['_STATE']._serialized_end=165
   _globals['_STATE_VALUESENTRY']._serialized_start=120
@@ -48,4 +50,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STATEPATCH_SETENTRY']._serialized_end=288
   _globals['_STATEDELTA']._serialized_start=291
   _globals['_STATEDELTA']._serialized_end=428
+  _globals['_STATEPAGE']._serialized_start=431
+  _globals['_STATEPAGE']._serialized_end=592
+  _globals['_STATEPAGE_VALUESENTRY']._serialized_start=120
+  _globals['_STATEPAGE_VALUESENTRY']._serialized_end=165
+  _globals['_SESSIONSTATE']._serialized_start=595
+  _globals['_SESSIONSTATE']._serialized_end=731
 # @@protoc_insertion_point(module_scope)

@@ -163,3 +163,86 @@ class StateDelta(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["app", b"app", "session", b"session", "user", b"user"]) -> None: ...
 
 global___StateDelta = StateDelta
+
+@typing.final
+class StatePage(google.protobuf.message.Message):
+    """Values of a scope, as many as fit into a response."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class ValuesEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    VALUES_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    MORE_FIELD_NUMBER: builtins.int
+    NEXT_KEY_FIELD_NUMBER: builtins.int
+    version: builtins.int
+    """As State.version."""
+    more: builtins.bool
+    """True if values are left out. GetState returns them, with after_key = next_key; if its version differs, the state has been
+    changed since.
+    """
+    next_key: builtins.str
+    """The last of the keys in the order of their UTF-8 bytes, if values are left out. Empty if none fitted."""
+    @property
+    def values(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """As State.values."""
+
+    def __init__(
+        self,
+        *,
+        values: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        version: builtins.int = ...,
+        more: builtins.bool = ...,
+        next_key: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["more", b"more", "next_key", b"next_key", "values", b"values", "version", b"version"]) -> None: ...
+
+global___StatePage = StatePage
+
+@typing.final
+class SessionState(google.protobuf.message.Message):
+    """The state that a session sees: its own, that of its user in its app, and that of its app. What was not requested is absent."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    USER_FIELD_NUMBER: builtins.int
+    APP_FIELD_NUMBER: builtins.int
+    @property
+    def session(self) -> global___StatePage:
+        """State of the session."""
+
+    @property
+    def user(self) -> global___StatePage:
+        """State of the session's user in its app."""
+
+    @property
+    def app(self) -> global___StatePage:
+        """State of the session's app. Absent for a credential that is bound to a user."""
+
+    def __init__(
+        self,
+        *,
+        session: global___StatePage | None = ...,
+        user: global___StatePage | None = ...,
+        app: global___StatePage | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["app", b"app", "session", b"session", "user", b"user"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["app", b"app", "session", b"session", "user", b"user"]) -> None: ...
+
+global___SessionState = SessionState

@@ -41,6 +41,10 @@ class _SessionChangeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapp
     """The session passed its expire_time and was deleted with its events."""
     SESSION_CHANGE_KIND_DELETED: _SessionChangeKind.ValueType  # 4
     """The session was deleted with its events."""
+    SESSION_CHANGE_KIND_MOVED_OUT: _SessionChangeKind.ValueType  # 5
+    """The session left its owner: MoveSession gave it to another user. Change.session has the name that it had."""
+    SESSION_CHANGE_KIND_MOVED_IN: _SessionChangeKind.ValueType  # 6
+    """The session came to its owner: MoveSession took it from another user. Directly after its MOVED_OUT, with the same uid."""
 
 class SessionChangeKind(_SessionChangeKind, metaclass=_SessionChangeKindEnumTypeWrapper):
     """The kind of a change to a session as a whole."""
@@ -55,6 +59,10 @@ SESSION_CHANGE_KIND_EXPIRED: SessionChangeKind.ValueType  # 3
 """The session passed its expire_time and was deleted with its events."""
 SESSION_CHANGE_KIND_DELETED: SessionChangeKind.ValueType  # 4
 """The session was deleted with its events."""
+SESSION_CHANGE_KIND_MOVED_OUT: SessionChangeKind.ValueType  # 5
+"""The session left its owner: MoveSession gave it to another user. Change.session has the name that it had."""
+SESSION_CHANGE_KIND_MOVED_IN: SessionChangeKind.ValueType  # 6
+"""The session came to its owner: MoveSession took it from another user. Directly after its MOVED_OUT, with the same uid."""
 global___SessionChangeKind = SessionChangeKind
 
 class _CheckpointKind:
@@ -262,8 +270,13 @@ global___CompactionNotice = CompactionNotice
 
 @typing.final
 class SessionChange(google.protobuf.message.Message):
-    """Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+    """Reports that a session was created, updated, deleted or moved. If a session is deleted before its changes are delivered, the
     deletion replaces them.
+
+    A session that is moved is never in a subscription of a user who does not own it. If it is moved before its changes are
+    delivered, MOVED_OUT replaces them for the former owner. A subscription of the new owner begins with MOVED_IN; ListEvents
+    returns the events before it. WatchSession of the new name also delivers the changes before it, under this name, if it starts
+    or resumes at an earlier position. Subscriptions without a user receive every change, with the name that the session had.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -274,8 +287,10 @@ class SessionChange(google.protobuf.message.Message):
     """Kind of the change."""
     @property
     def session(self) -> threadkeep.v1.session_pb2.Session:
-        """Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-        session only ref, uid and labels are set.
+        """Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+        deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+        delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+        ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
         """
 
     def __init__(
@@ -308,6 +323,27 @@ class Checkpoint(google.protobuf.message.Message):
 global___Checkpoint = Checkpoint
 
 @typing.final
+class CompactionDue(google.protobuf.message.Message):
+    """Requests that the consumer compacts the session; see ConsumerStrategy."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TRIGGER_FIELD_NUMBER: builtins.int
+    @property
+    def trigger(self) -> threadkeep.v1.compaction_pb2.CompactionTrigger:
+        """Condition of the policy, which is met."""
+
+    def __init__(
+        self,
+        *,
+        trigger: threadkeep.v1.compaction_pb2.CompactionTrigger | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["trigger", b"trigger"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["trigger", b"trigger"]) -> None: ...
+
+global___CompactionDue = CompactionDue
+
+@typing.final
 class Change(google.protobuf.message.Message):
     """One change, or a checkpoint. Readers skip an unknown kind and use its resume token."""
 
@@ -323,6 +359,7 @@ class Change(google.protobuf.message.Message):
     RESUME_TOKEN_FIELD_NUMBER: builtins.int
     VERSIONS_FIELD_NUMBER: builtins.int
     CHANGE_TIME_FIELD_NUMBER: builtins.int
+    COMPACTION_DUE_FIELD_NUMBER: builtins.int
     resume_token: builtins.str
     """Token to resume after this change was handled. Opaque; valid for the same request and as long as the feed reaches
     back to it. It also advances past changes that the filter leaves out.
@@ -363,6 +400,13 @@ class Change(google.protobuf.message.Message):
     def change_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Server time of the change. Not set for checkpoints."""
 
+    @property
+    def compaction_due(self) -> global___CompactionDue:
+        """Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+        the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+        no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+        """
+
     def __init__(
         self,
         *,
@@ -376,9 +420,10 @@ class Change(google.protobuf.message.Message):
         resume_token: builtins.str = ...,
         versions: global___SessionVersions | None = ...,
         change_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        compaction_due: global___CompactionDue | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "removal", b"removal", "session", b"session", "session_change", b"session_change", "state", b"state", "versions", b"versions"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "kind", b"kind", "removal", b"removal", "resume_token", b"resume_token", "session", b"session", "session_change", b"session_change", "state", b"state", "versions", b"versions"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "compaction_due", b"compaction_due", "kind", b"kind", "removal", b"removal", "session", b"session", "session_change", b"session_change", "state", b"state", "versions", b"versions"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["batch", b"batch", "change_time", b"change_time", "checkpoint", b"checkpoint", "compaction", b"compaction", "compaction_due", b"compaction_due", "kind", b"kind", "removal", b"removal", "resume_token", b"resume_token", "session", b"session", "session_change", b"session_change", "state", b"state", "versions", b"versions"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["kind", b"kind"]) -> typing.Literal["batch", "compaction", "session_change", "checkpoint", "state", "removal"] | None: ...
 
 global___Change = Change

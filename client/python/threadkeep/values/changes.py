@@ -14,8 +14,8 @@ from .wrapper import Wrapper
 
 
 class Change(Wrapper[su.Change]):
-    """One change: Appended, Compacted, Removed, SessionCreated, SessionUpdated, SessionDeleted, SessionExpired, StateChanged or
-    CheckpointReached.
+    """One change: Appended, Compacted, Removed, SessionCreated, SessionUpdated, SessionDeleted, SessionExpired,
+    SessionMovedOut, SessionMovedIn, StateChanged or CheckpointReached.
 
     Fields of the protobuf Change, such as `session` and `versions`, are attributes too.
     """
@@ -139,6 +139,18 @@ class SessionExpired(SessionDeleted):
     __slots__ = ()
 
 
+class SessionMovedOut(_SessionChanged):
+    """A session left its owner for another user. The change has the name that it had."""
+
+    __slots__ = ()
+
+
+class SessionMovedIn(_SessionChanged):
+    """A session came to its owner from another user. Its events before that are read with `events`."""
+
+    __slots__ = ()
+
+
 class StateChanged(Change):
     """The state of a session, a user or an app was changed without events. `session` has no session_id unless it is that of
     a session."""
@@ -176,6 +188,8 @@ _OF_SESSION: Final = {
     su.SESSION_CHANGE_KIND_UPDATED: SessionUpdated,
     su.SESSION_CHANGE_KIND_EXPIRED: SessionExpired,
     su.SESSION_CHANGE_KIND_DELETED: SessionDeleted,
+    su.SESSION_CHANGE_KIND_MOVED_OUT: SessionMovedOut,
+    su.SESSION_CHANGE_KIND_MOVED_IN: SessionMovedIn,
 }
 
 

@@ -276,15 +276,22 @@ pub struct WindowCounters {
     #[prost(int64, tag = "4")]
     pub tokens: i64,
 }
-/// The origin of a forked session.
+/// The origin of a forked session, as it was named then. It may be deleted.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SessionParent {
-    /// Session from which it was forked.
+    /// Session from which it was forked. Without a user_id if the fork has been moved to another user.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
-    /// Seq of the last event of the parent that the fork contains.
+    /// Seq of the last event of the parent that the fork contains; 0 if it contains none.
     #[prost(int64, tag = "2")]
     pub at_seq: i64,
+    /// Log version of the parent whose window and state the fork began with.
+    #[prost(int64, tag = "3")]
+    pub at_log_version: i64,
+    /// Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+    /// parent had on its server; a copy of the parent has another.
+    #[prost(string, tag = "4")]
+    pub uid: ::prost::alloc::string::String,
 }
 /// The metadata of a conversation, without its events.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -314,7 +321,8 @@ pub struct Session {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
+    /// OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session, also with
+    /// CreateSessionRequest.parent; what ForkSession makes begins with the one after parent.at_log_version.
     #[prost(int64, tag = "8")]
     pub log_version: i64,
     /// OUTPUT_ONLY. Window version: increases by one with each compaction and removal.
@@ -326,10 +334,11 @@ pub struct Session {
     /// OUTPUT_ONLY. Counters of the active window, maintained at append.
     #[prost(message, optional, tag = "11")]
     pub window: ::core::option::Option<WindowCounters>,
-    /// OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+    /// OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+    /// events that it copied is the parent's.
     #[prost(message, optional, tag = "12")]
     pub usage: ::core::option::Option<TokenUsage>,
-    /// OUTPUT_ONLY. Origin of the session, set if it is a fork.
+    /// OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
     #[prost(message, optional, tag = "13")]
     pub parent: ::core::option::Option<SessionParent>,
     /// Default size of contexts of this session, in bytes (see ContextSpec.max_bytes). 0 means the server's default.
@@ -339,6 +348,11 @@ pub struct Session {
     /// UpdateSessionRequest.etag.
     #[prost(string, tag = "15")]
     pub etag: ::prost::alloc::string::String,
+    /// OUTPUT_ONLY. Content bytes of the active window, maintained at append: UTF-8 bytes of text, reasoning, tool names, arguments
+    /// and results, and media URIs, the measure of context_bytes and ContextSpec.max_bytes. Of events that were stored before servers
+    /// measured them, it is their size.
+    #[prost(int64, tag = "16")]
+    pub content_bytes: i64,
 }
 /// The original form of a message in its framework, byte for byte. Readers that use the same framework read it without
 /// loss; other readers use the event's message. The server never parses it.
@@ -417,7 +431,7 @@ pub struct SessionEvent {
     #[prost(string, tag = "18")]
     pub token_counter: ::prost::alloc::string::String,
     /// OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
-    /// also true. Lists contain it unless their filter has exclude_archived.
+    /// also true. Lists contain it unless their filter has LOG_VIEW_ACTIVE.
     #[prost(bool, tag = "19")]
     pub erased: bool,
 }
@@ -528,13 +542,31 @@ pub struct StrategyPipeline {
     #[prost(message, repeated, tag = "1")]
     pub steps: ::prost::alloc::vec::Vec<CompactionStrategy>,
 }
+/// Has an HTTP endpoint of the server's operator plan the compaction. The server posts a CompactionPlanRequest as JSON, signed,
+/// and applies the CompactionPlan of the answer under the same rules as ApplyCompaction, unless another compaction was committed
+/// meanwhile. The endpoint is also called for a dry run and by PlanCompaction, which apply nothing. Not in a pipeline.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WebhookStrategy {
+    /// REQUIRED. Name of a webhook in the server's configuration that the tenant may use. At most 255 bytes.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+}
+/// Leaves the compaction to a named consumer. When the trigger of the policy fires for an append, the delivery of
+/// that append to the consumer has Change.compaction_due; a member compacts with CompactSession, or with PlanCompaction or a plan
+/// of its own and ApplyCompaction. Only for policies, and not in a pipeline.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ConsumerStrategy {
+    /// REQUIRED. Name of the consumer. Its scope and filter must select the appended events. At most 255 bytes.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+}
 /// The rule by which a compaction selects events. No strategy deletes events, changes their order or seq, splits a turn,
 /// or separates a tool call from its result. The latest SYSTEM event of each branch is always kept; older SYSTEM events
 /// are always archived.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CompactionStrategy {
     /// REQUIRED. The strategy.
-    #[prost(oneof = "compaction_strategy::Kind", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "compaction_strategy::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
     pub kind: ::core::option::Option<compaction_strategy::Kind>,
 }
 /// Nested message and enum types in `CompactionStrategy`.
@@ -560,6 +592,12 @@ pub mod compaction_strategy {
         /// Several strategies in order.
         #[prost(message, tag = "6")]
         Pipeline(super::StrategyPipeline),
+        /// A plan of an HTTP endpoint.
+        #[prost(message, tag = "7")]
+        Webhook(super::WebhookStrategy),
+        /// A named consumer that compacts.
+        #[prost(message, tag = "8")]
+        Consumer(super::ConsumerStrategy),
     }
 }
 /// When and how the server compacts sessions automatically. A policy is evaluated after each append and runs in the
@@ -630,6 +668,50 @@ pub struct CompactionPlan {
     #[prost(message, optional, tag = "7")]
     pub after: ::core::option::Option<WindowCounters>,
 }
+/// The request that the server posts to a webhook, as JSON. The answer is a CompactionPlan as JSON, of which archive_event_ids and
+/// inserts are used; without either there is nothing to compact. Only events of this request can be archived, all others stay. The
+/// answer has the status 200 and at most 4 MiB.
+///
+/// The headers webhook-id, webhook-timestamp and webhook-signature are those of Standard Webhooks: the signature is "v1," and the
+/// HMAC-SHA256, in base64, of the id, the timestamp and the body, joined by dots, with the secret of the webhook.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CompactionPlanRequest {
+    /// Digest of the request, also in the header webhook-id. Equal requests have equal ids, so an endpoint can return the plan that
+    /// it made before.
+    #[prost(string, tag = "1")]
+    pub request_id: ::prost::alloc::string::String,
+    /// Name of the webhook.
+    #[prost(string, tag = "2")]
+    pub webhook: ::prost::alloc::string::String,
+    /// Tenant of the session.
+    #[prost(string, tag = "3")]
+    pub tenant: ::prost::alloc::string::String,
+    /// Session to compact.
+    #[prost(message, optional, tag = "4")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Log version at which the events were read.
+    #[prost(int64, tag = "5")]
+    pub log_version: i64,
+    /// Window version at which the events were read. The plan is applied only to this version.
+    #[prost(int64, tag = "6")]
+    pub window_version: i64,
+    /// Condition that is met. Absent if the compaction was requested without one.
+    #[prost(message, optional, tag = "7")]
+    pub trigger: ::core::option::Option<CompactionTrigger>,
+    /// Branch whose own events are compacted. Empty means the whole session.
+    #[prost(string, tag = "8")]
+    pub branch: ::prost::alloc::string::String,
+    /// Counters of the whole window.
+    #[prost(message, optional, tag = "9")]
+    pub window: ::core::option::Option<WindowCounters>,
+    /// Active events in window order, from the oldest on.
+    #[prost(message, repeated, tag = "10")]
+    pub events: ::prost::alloc::vec::Vec<SessionEvent>,
+    /// True if newer events are left out, because the request would have more bytes than the server's
+    /// compaction_webhook_request_bytes.
+    #[prost(bool, tag = "11")]
+    pub truncated: bool,
+}
 /// The record of a compaction.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Compaction {
@@ -639,8 +721,8 @@ pub struct Compaction {
     /// Time at which the compaction was applied.
     #[prost(message, optional, tag = "2")]
     pub create_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-    /// bytes.
+    /// Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+    /// 255 bytes.
     #[prost(string, tag = "3")]
     pub strategy: ::prost::alloc::string::String,
     /// Initiator of the compaction: "policy", or a name from the caller. At most 255 bytes.
@@ -683,7 +765,8 @@ pub struct CompactSessionRequest {
     /// REQUIRED. Session to compact.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
-    /// Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+    /// Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+    /// consumer.
     #[prost(message, optional, tag = "2")]
     pub strategy: ::core::option::Option<CompactionStrategy>,
     /// Condition for the compaction. Absent means unconditional.
@@ -724,7 +807,8 @@ pub struct PlanCompactionRequest {
     /// REQUIRED. Session to plan for.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
-    /// Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+    /// Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+    /// consumer.
     #[prost(message, optional, tag = "2")]
     pub strategy: ::core::option::Option<CompactionStrategy>,
     /// Branch whose own events are planned. Empty means the whole session.
@@ -1059,8 +1143,8 @@ pub mod compaction_service_client {
         /// Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
         /// compaction is committed first, the server retries on the new window, without calling the model twice for the same
         /// text. Having nothing to compact is not an error.
-        /// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-        /// several lost races).
+        /// Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+        /// (after several lost races).
         pub async fn compact_session(
             &mut self,
             request: impl tonic::IntoRequest<super::CompactSessionRequest>,
@@ -1089,7 +1173,7 @@ pub mod compaction_service_client {
         }
         /// Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
         /// its own model.
-        /// Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+        /// Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
         pub async fn plan_compaction(
             &mut self,
             request: impl tonic::IntoRequest<super::PlanCompactionRequest>,
@@ -1561,7 +1645,8 @@ pub struct RemovalNotice {
     /// Their seqs, in the same order.
     #[prost(int64, repeated, tag = "5")]
     pub seqs: ::prost::alloc::vec::Vec<i64>,
-    /// For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds.
+    /// For CLEARED: the last seq of the log; every event up to it has left the window. For REWOUND: the last seq of the point;
+    /// every event after it has left the window. 0 for other kinds.
     #[prost(int64, tag = "6")]
     pub through_seq: i64,
     /// Events that the change added, in seq order, without those that the filter leaves out.
@@ -1570,6 +1655,9 @@ pub struct RemovalNotice {
     /// See EventBatch.continues.
     #[prost(bool, tag = "8")]
     pub continues: bool,
+    /// For REWOUND: number of events that had left the window since the point and are active again.
+    #[prost(int64, tag = "9")]
+    pub restored: i64,
 }
 /// Request of PopEvents.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1655,16 +1743,95 @@ pub struct ClearEventsResponse {
     #[prost(message, optional, tag = "6")]
     pub receipt: ::core::option::Option<ErasureReceipt>,
 }
-/// Request of EraseEvents.
+/// Request of RewindSession.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RewindSessionRequest {
+    /// REQUIRED. Session to rewind.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// What happens to the content of the events after the point. REMOVAL_MODE_ERASE erases archived ones too.
+    #[prost(enumeration = "RemovalMode", tag = "6")]
+    pub mode: i32,
+    /// Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
+    #[prost(int64, optional, tag = "7")]
+    pub expected_log_version: ::core::option::Option<i64>,
+    /// REQUIRED. See AppendEventsRequest.operation_id. A repeated call with the same id returns what the first one did.
+    #[prost(string, tag = "8")]
+    pub operation_id: ::prost::alloc::string::String,
+    /// If true, both versions grow by one also if the session is at this point already, as a fork's do when it is made. Imports use
+    /// it, to give a session the log versions that it had. Default: false, nothing changes.
+    #[prost(bool, tag = "9")]
+    pub always: bool,
+    /// REQUIRED. The last thing that stays.
+    #[prost(oneof = "rewind_session_request::Point", tags = "2, 3, 4, 5")]
+    pub point: ::core::option::Option<rewind_session_request::Point>,
+}
+/// Nested message and enum types in `RewindSessionRequest`.
+pub mod rewind_session_request {
+    /// REQUIRED. The last thing that stays.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Point {
+        /// Seq of an event: everything after it leaves. If a compaction or a removal stored it, all that this one did stays. At least 1,
+        /// and not in the future.
+        #[prost(int64, tag = "2")]
+        AtSeq(i64),
+        /// Id of an event, as for at_seq. EVENT_NOT_FOUND is returned if the session has no such event. At most 255 bytes.
+        #[prost(string, tag = "3")]
+        AtEventId(::prost::alloc::string::String),
+        /// Invocation id: the end of the invocation, which is its last event in window order, as for at_seq. EVENT_NOT_FOUND is
+        /// returned if no event has it. The cost grows with the number of events after it. At most 255 bytes.
+        #[prost(string, tag = "4")]
+        AtInvocationId(::prost::alloc::string::String),
+        /// Log version: the session directly after the change that gave it this version. Not in the future.
+        #[prost(int64, tag = "5")]
+        AtLogVersion(i64),
+    }
+}
+/// Response of RewindSession.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RewindSessionResponse {
+    /// Number of events that left the active window; with REMOVAL_MODE_ERASE, also those that were archived and are erased.
+    #[prost(int64, tag = "1")]
+    pub removed: i64,
+    /// Number of events that are active again.
+    #[prost(int64, tag = "2")]
+    pub restored: i64,
+    /// Log version of the session afterwards. Unchanged if the session was at this point already, unless `always` is set.
+    #[prost(int64, tag = "3")]
+    pub log_version: i64,
+    /// Window version of the session afterwards.
+    #[prost(int64, tag = "4")]
+    pub window_version: i64,
+    /// Last seq of the log. The next event gets the following one.
+    #[prost(int64, tag = "5")]
+    pub last_seq: i64,
+    /// Counters of the active window afterwards.
+    #[prost(message, optional, tag = "6")]
+    pub window: ::core::option::Option<WindowCounters>,
+    /// True if an earlier call with this operation id did it.
+    #[prost(bool, tag = "7")]
+    pub replayed: bool,
+    /// For REMOVAL_MODE_ERASE: what was erased.
+    #[prost(message, optional, tag = "8")]
+    pub receipt: ::core::option::Option<ErasureReceipt>,
+}
+/// Request of EraseEvents. Exactly one of event_ids, invocation_ids and branch is REQUIRED.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EraseEventsRequest {
     /// REQUIRED. Session of the events.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
-    /// REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-    /// versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+    /// Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+    /// erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
     #[prost(string, repeated, tag = "2")]
     pub event_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+    /// in window order. To find them, the call reads the log.
+    #[prost(string, repeated, tag = "6")]
+    pub invocation_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+    #[prost(string, tag = "7")]
+    pub branch: ::prost::alloc::string::String,
     /// Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
     #[prost(int64, optional, tag = "4")]
     pub expected_log_version: ::core::option::Option<i64>,
@@ -1693,6 +1860,9 @@ pub struct EraseEventsResponse {
     /// What was erased.
     #[prost(message, optional, tag = "6")]
     pub receipt: ::core::option::Option<ErasureReceipt>,
+    /// With invocation_ids or branch: true if more is left; call again, with another operation_id. False for event_ids.
+    #[prost(bool, tag = "7")]
+    pub more: bool,
 }
 /// What happens to the content of events that leave the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -1742,6 +1912,8 @@ pub enum RemovalKind {
     Erased = 3,
     /// ReplaceSuffix, or AppendEvents with IF_EXISTS_REPLACE, replaced events.
     Replaced = 4,
+    /// RewindSession went back to an earlier point. Clients that keep a copy of the window read it again.
+    Rewound = 5,
 }
 impl RemovalKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1755,6 +1927,7 @@ impl RemovalKind {
             Self::Cleared => "REMOVAL_KIND_CLEARED",
             Self::Erased => "REMOVAL_KIND_ERASED",
             Self::Replaced => "REMOVAL_KIND_REPLACED",
+            Self::Rewound => "REMOVAL_KIND_REWOUND",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1765,6 +1938,7 @@ impl RemovalKind {
             "REMOVAL_KIND_CLEARED" => Some(Self::Cleared),
             "REMOVAL_KIND_ERASED" => Some(Self::Erased),
             "REMOVAL_KIND_REPLACED" => Some(Self::Replaced),
+            "REMOVAL_KIND_REWOUND" => Some(Self::Rewound),
             _ => None,
         }
     }
@@ -1808,6 +1982,39 @@ pub struct StateDelta {
     /// Changes to the state of the session's app. As for user; not for a credential that is bound to a user.
     #[prost(message, optional, tag = "3")]
     pub app: ::core::option::Option<StatePatch>,
+}
+/// Values of a scope, as many as fit into a response.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StatePage {
+    /// As State.values.
+    #[prost(map = "string, string", tag = "1")]
+    pub values: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// As State.version.
+    #[prost(int64, tag = "2")]
+    pub version: i64,
+    /// True if values are left out. GetState returns them, with after_key = next_key; if its version differs, the state has been
+    /// changed since.
+    #[prost(bool, tag = "3")]
+    pub more: bool,
+    /// The last of the keys in the order of their UTF-8 bytes, if values are left out. Empty if none fitted.
+    #[prost(string, tag = "4")]
+    pub next_key: ::prost::alloc::string::String,
+}
+/// The state that a session sees: its own, that of its user in its app, and that of its app. What was not requested is absent.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SessionState {
+    /// State of the session.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<StatePage>,
+    /// State of the session's user in its app.
+    #[prost(message, optional, tag = "2")]
+    pub user: ::core::option::Option<StatePage>,
+    /// State of the session's app. Absent for a credential that is bound to a user.
+    #[prost(message, optional, tag = "3")]
+    pub app: ::core::option::Option<StatePage>,
 }
 /// Whose state it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -1916,15 +2123,22 @@ pub struct CompactionNotice {
     #[prost(bool, tag = "3")]
     pub continues: bool,
 }
-/// Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+/// Reports that a session was created, updated, deleted or moved. If a session is deleted before its changes are delivered, the
 /// deletion replaces them.
+///
+/// A session that is moved is never in a subscription of a user who does not own it. If it is moved before its changes are
+/// delivered, MOVED_OUT replaces them for the former owner. A subscription of the new owner begins with MOVED_IN; ListEvents
+/// returns the events before it. WatchSession of the new name also delivers the changes before it, under this name, if it starts
+/// or resumes at an earlier position. Subscriptions without a user receive every change, with the name that the session had.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SessionChange {
     /// Kind of the change.
     #[prost(enumeration = "SessionChangeKind", tag = "1")]
     pub kind: i32,
-    /// Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-    /// session only ref, uid and labels are set.
+    /// Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+    /// deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+    /// delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+    /// ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
     #[prost(message, optional, tag = "2")]
     pub session: ::core::option::Option<Session>,
 }
@@ -1934,6 +2148,13 @@ pub struct Checkpoint {
     /// Kind of the checkpoint.
     #[prost(enumeration = "CheckpointKind", tag = "1")]
     pub kind: i32,
+}
+/// Requests that the consumer compacts the session; see ConsumerStrategy.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CompactionDue {
+    /// Condition of the policy, which is met.
+    #[prost(message, optional, tag = "1")]
+    pub trigger: ::core::option::Option<CompactionTrigger>,
 }
 /// One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1951,6 +2172,11 @@ pub struct Change {
     /// Server time of the change. Not set for checkpoints.
     #[prost(message, optional, tag = "8")]
     pub change_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+    /// the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+    /// no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+    #[prost(message, optional, tag = "11")]
+    pub compaction_due: ::core::option::Option<CompactionDue>,
     /// The kind of the change.
     #[prost(oneof = "change::Kind", tags = "2, 3, 4, 5, 9, 10")]
     pub kind: ::core::option::Option<change::Kind>,
@@ -1994,6 +2220,10 @@ pub enum SessionChangeKind {
     Expired = 3,
     /// The session was deleted with its events.
     Deleted = 4,
+    /// The session left its owner: MoveSession gave it to another user. Change.session has the name that it had.
+    MovedOut = 5,
+    /// The session came to its owner: MoveSession took it from another user. Directly after its MOVED_OUT, with the same uid.
+    MovedIn = 6,
 }
 impl SessionChangeKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2007,6 +2237,8 @@ impl SessionChangeKind {
             Self::Updated => "SESSION_CHANGE_KIND_UPDATED",
             Self::Expired => "SESSION_CHANGE_KIND_EXPIRED",
             Self::Deleted => "SESSION_CHANGE_KIND_DELETED",
+            Self::MovedOut => "SESSION_CHANGE_KIND_MOVED_OUT",
+            Self::MovedIn => "SESSION_CHANGE_KIND_MOVED_IN",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2017,6 +2249,8 @@ impl SessionChangeKind {
             "SESSION_CHANGE_KIND_UPDATED" => Some(Self::Updated),
             "SESSION_CHANGE_KIND_EXPIRED" => Some(Self::Expired),
             "SESSION_CHANGE_KIND_DELETED" => Some(Self::Deleted),
+            "SESSION_CHANGE_KIND_MOVED_OUT" => Some(Self::MovedOut),
+            "SESSION_CHANGE_KIND_MOVED_IN" => Some(Self::MovedIn),
             _ => None,
         }
     }
@@ -3124,6 +3358,9 @@ pub enum ErrorReason {
     /// them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
     /// {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}}
     HistoryUnknown = 38,
+    /// The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
+    /// {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
+    WebhookFailed = 39,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -3169,6 +3406,7 @@ impl ErrorReason {
             Self::StateTooLarge => "ERROR_REASON_STATE_TOO_LARGE",
             Self::OperationConflict => "ERROR_REASON_OPERATION_CONFLICT",
             Self::HistoryUnknown => "ERROR_REASON_HISTORY_UNKNOWN",
+            Self::WebhookFailed => "ERROR_REASON_WEBHOOK_FAILED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -3213,6 +3451,7 @@ impl ErrorReason {
             "ERROR_REASON_STATE_TOO_LARGE" => Some(Self::StateTooLarge),
             "ERROR_REASON_OPERATION_CONFLICT" => Some(Self::OperationConflict),
             "ERROR_REASON_HISTORY_UNKNOWN" => Some(Self::HistoryUnknown),
+            "ERROR_REASON_WEBHOOK_FAILED" => Some(Self::WebhookFailed),
             _ => None,
         }
     }
@@ -3280,6 +3519,12 @@ pub struct CreateSessionRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
+    /// Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+    /// session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+    /// at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+    /// the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+    #[prost(message, optional, tag = "11")]
+    pub parent: ::core::option::Option<SessionParent>,
 }
 /// Response of CreateSession.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3290,6 +3535,73 @@ pub struct CreateSessionResponse {
     /// False if the session existed and return_existing is set.
     #[prost(bool, tag = "2")]
     pub created: bool,
+}
+/// Request of ForkSession.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ForkSessionRequest {
+    /// REQUIRED. Session to fork.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Id of the fork; its app and user_id are those of the session. Empty means that the server generates one.
+    /// SESSION_ALREADY_EXISTS is returned for an id that is in use.
+    #[prost(string, tag = "6")]
+    pub new_session_id: ::prost::alloc::string::String,
+    /// Expiry of the fork. That of the parent is not copied.
+    #[prost(message, optional, tag = "7")]
+    pub expiry: ::core::option::Option<Expiry>,
+    /// Metadata of the fork, see Session.metadata_json. Absent means the present metadata of the parent.
+    #[prost(string, optional, tag = "8")]
+    pub metadata_json: ::core::option::Option<::prost::alloc::string::String>,
+    /// Labels of the fork, in addition to the present ones of the parent, which they replace if they have the same key.
+    #[prost(map = "string, string", tag = "9")]
+    pub labels: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// If true, the labels of the parent are not copied.
+    #[prost(bool, tag = "10")]
+    pub without_parent_labels: bool,
+    /// See Session.context_bytes. Absent means that of the parent.
+    #[prost(int64, optional, tag = "11")]
+    pub context_bytes: ::core::option::Option<i64>,
+    /// REQUIRED. Id of the call, chosen by the caller. A repeated call with the same id returns the fork of the first one. At most
+    /// 255 bytes. See AppendEventsRequest.operation_id. It is remembered in the parent.
+    #[prost(string, tag = "12")]
+    pub operation_id: ::prost::alloc::string::String,
+    /// The last thing that the fork contains. None means all of the present.
+    #[prost(oneof = "fork_session_request::Point", tags = "2, 3, 4, 5")]
+    pub point: ::core::option::Option<fork_session_request::Point>,
+}
+/// Nested message and enum types in `ForkSessionRequest`.
+pub mod fork_session_request {
+    /// The last thing that the fork contains. None means all of the present.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Point {
+        /// Seq of an event: the events up to it, at the log version that stored it. If a compaction or a removal stored it, all that
+        /// this one did. At least 1, and not in the future.
+        #[prost(int64, tag = "2")]
+        AtSeq(i64),
+        /// Id of an event, as for at_seq. EVENT_NOT_FOUND is returned if the session has no such event. At most 255 bytes.
+        #[prost(string, tag = "3")]
+        AtEventId(::prost::alloc::string::String),
+        /// Invocation id: the end of the invocation, which is its last event in window order, as for at_seq. EVENT_NOT_FOUND is
+        /// returned if no event has it. The cost grows with the number of events after it. At most 255 bytes.
+        #[prost(string, tag = "4")]
+        AtInvocationId(::prost::alloc::string::String),
+        /// Log version: the session directly after the change that gave it this version. Not in the future.
+        #[prost(int64, tag = "5")]
+        AtLogVersion(i64),
+    }
+}
+/// Response of ForkSession.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ForkSessionResponse {
+    /// The fork.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<Session>,
+    /// True if an earlier call with this operation id made it.
+    #[prost(bool, tag = "2")]
+    pub replayed: bool,
 }
 /// Request of GetSession.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -3349,6 +3661,14 @@ pub struct ListSessionsRequest {
     /// If true, newest_events is returned.
     #[prost(bool, tag = "16")]
     pub with_newest_event: bool,
+    /// If true, states is returned.
+    #[prost(bool, tag = "17")]
+    pub with_state: bool,
+    /// Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+    /// Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+    /// update_time, the cost of a page grows with the number of forks.
+    #[prost(string, tag = "18")]
+    pub forked_from: ::prost::alloc::string::String,
 }
 /// Response of ListSessions.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3367,6 +3687,45 @@ pub struct ListSessionsResponse {
     /// server's max_response_bytes.
     #[prost(message, repeated, tag = "11")]
     pub newest_events: ::prost::alloc::vec::Vec<SessionEvent>,
+    /// The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+    /// fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+    /// see GetState.
+    #[prost(message, repeated, tag = "12")]
+    pub states: ::prost::alloc::vec::Vec<StatePage>,
+}
+/// A user of an app.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UserRef {
+    /// App; empty for what has no app.
+    #[prost(string, tag = "1")]
+    pub app: ::prost::alloc::string::String,
+    /// User of the app. Users of two apps with the same id are listed once for each app.
+    #[prost(string, tag = "2")]
+    pub user_id: ::prost::alloc::string::String,
+}
+/// Request of ListUsers.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListUsersRequest {
+    /// App of the users. Absent means any app; empty means users of what has no app.
+    #[prost(string, optional, tag = "1")]
+    pub app: ::core::option::Option<::prost::alloc::string::String>,
+    /// Maximum number of users per page. 0 means 100. Values above 100 are coerced to 100. Negative values are rejected.
+    #[prost(int32, tag = "2")]
+    pub page_size: i32,
+    /// Value of next_page_token from the previous page; all other fields must be unchanged.
+    #[prost(string, tag = "3")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// Response of ListUsers.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListUsersResponse {
+    /// Users of this page, each once, in an order that the database chooses and keeps. A user who appears while pages are read is
+    /// listed if its place is not passed yet.
+    #[prost(message, repeated, tag = "1")]
+    pub users: ::prost::alloc::vec::Vec<UserRef>,
+    /// Token of the next page. Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
 }
 /// Request of UpdateSession.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3409,9 +3768,13 @@ pub struct UpdateSessionRequest {
     #[prost(string, repeated, tag = "9")]
     pub remove_labels: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-    /// means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+    /// means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
     #[prost(string, tag = "10")]
     pub etag: ::prost::alloc::string::String,
+    /// See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+    /// it is now, also if its etag has changed. Empty: every request updates.
+    #[prost(string, tag = "11")]
+    pub operation_id: ::prost::alloc::string::String,
 }
 /// Response of UpdateSession.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3420,14 +3783,39 @@ pub struct UpdateSessionResponse {
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<Session>,
 }
+/// Request of MoveSession.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MoveSessionRequest {
+    /// REQUIRED. Session to move, by the name that it has now.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// REQUIRED. User who gets the session; its owner changes nothing. SESSION_ALREADY_EXISTS is returned if this user has a
+    /// session with its app and session_id. At most 255 UTF-8 bytes, no control characters.
+    #[prost(string, tag = "2")]
+    pub new_user_id: ::prost::alloc::string::String,
+    /// REQUIRED. Id of the call, chosen by the caller. A repeated call with the same id changes nothing and returns the session
+    /// as it is now. At most 255 bytes. See AppendEventsRequest.operation_id.
+    #[prost(string, tag = "3")]
+    pub operation_id: ::prost::alloc::string::String,
+}
+/// Response of MoveSession.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MoveSessionResponse {
+    /// The session, of its new owner.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<Session>,
+    /// True if an earlier call with this operation id moved it.
+    #[prost(bool, tag = "2")]
+    pub replayed: bool,
+}
 /// Request of DeleteSession.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteSessionRequest {
     /// REQUIRED. Session to delete.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
-    /// If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
-    /// then REQUIRED, unless the session exists.
+    /// If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
+    /// session.user_id is then REQUIRED, unless the session exists.
     #[prost(bool, tag = "2")]
     pub purge_memories: bool,
 }
@@ -3595,7 +3983,7 @@ pub mod session_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+    /// Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
     #[derive(Debug, Clone)]
     pub struct SessionServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -3694,6 +4082,38 @@ pub mod session_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+        /// to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+        /// as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+        /// tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+        /// Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+        /// an erasure or a deletion concerns one of them.
+        /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+        /// QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
+        pub async fn fork_session(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ForkSessionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ForkSessionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.SessionService/ForkSession",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.SessionService", "ForkSession"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Returns the metadata of a session.
         /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
         pub async fn get_session(
@@ -3748,8 +4168,35 @@ pub mod session_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.SessionService", "ListSessions"));
             self.inner.unary(req, path, codec).await
         }
+        /// Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+        /// users, not with what they have.
+        /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+        pub async fn list_users(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListUsersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListUsersResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.SessionService/ListUsers",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.SessionService", "ListUsers"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Updates the fields in the mask, or parts of the metadata and of the labels.
-        /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+        /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
         pub async fn update_session(
             &mut self,
             request: impl tonic::IntoRequest<super::UpdateSessionRequest>,
@@ -3774,6 +4221,38 @@ pub mod session_service_client {
                 .insert(
                     GrpcMethod::new("threadkeep.v1.SessionService", "UpdateSession"),
                 );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+        /// stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+        /// under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+        /// another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+        /// the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+        /// the search index has followed; all others at once.
+        /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+        /// PERMISSION_DENIED (the credential is bound to a user).
+        pub async fn move_session(
+            &mut self,
+            request: impl tonic::IntoRequest<super::MoveSessionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::MoveSessionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.SessionService/MoveSession",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.SessionService", "MoveSession"));
             self.inner.unary(req, path, codec).await
         }
         /// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
@@ -4325,6 +4804,170 @@ pub struct GetContextResponse {
     #[prost(int64, tag = "14")]
     pub max_bytes: i64,
 }
+/// Request of LoadSession. Without a spec and exclude_events, it returns a page of events.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LoadSessionRequest {
+    /// REQUIRED. Session to load.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// As in ListEventsRequest.
+    #[prost(message, optional, tag = "2")]
+    pub filter: ::core::option::Option<EventFilter>,
+    /// As in ListEventsRequest.
+    #[prost(enumeration = "SortOrder", tag = "3")]
+    pub order: i32,
+    /// As in ListEventsRequest.
+    #[prost(int32, tag = "4")]
+    pub page_size: i32,
+    /// If present, the context that GetContext returns for it, in place of a page of events. Not with filter, order and page_size.
+    #[prost(message, optional, tag = "5")]
+    pub spec: ::core::option::Option<ContextSpec>,
+    /// If true, neither events nor a context are returned. Not with filter, order, page_size and spec.
+    #[prost(bool, tag = "6")]
+    pub exclude_events: bool,
+    /// Scopes of the state to return, each once. Empty means all that the credential has access to; STATE_SCOPE_APP with a
+    /// credential that is bound to a user is PERMISSION_DENIED.
+    #[prost(enumeration = "StateScope", repeated, tag = "7")]
+    pub state_scopes: ::prost::alloc::vec::Vec<i32>,
+    /// If true, newest_event is returned.
+    #[prost(bool, tag = "8")]
+    pub with_newest_event: bool,
+}
+/// Response of LoadSession. Everything is of one moment. The state has at most half of the server's max_response_bytes, newest_event
+/// at most half of what is left, and the events or the context the rest.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LoadSessionResponse {
+    /// The session.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<Session>,
+    /// Its state.
+    #[prost(message, optional, tag = "2")]
+    pub state: ::core::option::Option<SessionState>,
+    /// The last event in window order, archived or not, if with_newest_event is set. Absent if there is none, or if it does not
+    /// fit.
+    #[prost(message, optional, tag = "3")]
+    pub newest_event: ::core::option::Option<SessionEvent>,
+    /// What was requested of the log.
+    #[prost(oneof = "load_session_response::Log", tags = "4, 5")]
+    pub log: ::core::option::Option<load_session_response::Log>,
+}
+/// Nested message and enum types in `LoadSessionResponse`.
+pub mod load_session_response {
+    /// What was requested of the log.
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Log {
+        /// The page of events. ListEvents accepts its next_page_token, with the same session, filter and order.
+        #[prost(message, tag = "4")]
+        Events(super::ListEventsResponse),
+        /// The context.
+        #[prost(message, tag = "5")]
+        Context(super::GetContextResponse),
+    }
+}
+/// A branch that has events.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Branch {
+    /// Dotted path of the branch; empty for the root.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Number of its events, archived ones and tombstones included. At most 10,001, which means more than 10,000. Absent for the root
+    /// if the other branches have more than 100,000 events together.
+    #[prost(int64, optional, tag = "2")]
+    pub event_count: ::core::option::Option<i64>,
+    /// Seq of its first event in window order. Absent for the root if none of the first 10,000 events of the log is on it.
+    #[prost(int64, optional, tag = "3")]
+    pub first_seq: ::core::option::Option<i64>,
+    /// Time of that event: its event_time or, if absent, its record_time.
+    #[prost(message, optional, tag = "4")]
+    pub first_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Seq of its last event in window order. Absent for the root if none of the last 10,000 events of the log is on it.
+    #[prost(int64, optional, tag = "5")]
+    pub last_seq: ::core::option::Option<i64>,
+    /// Time of that event, as first_time.
+    #[prost(message, optional, tag = "6")]
+    pub last_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// Request of ListBranches.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListBranchesRequest {
+    /// REQUIRED. Session whose branches are listed.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Maximum number of branches per page. 0 means 100. Values above 100 are coerced to 100. Negative values are rejected.
+    #[prost(int32, tag = "2")]
+    pub page_size: i32,
+    /// Value of next_page_token from the previous page; all other fields must be unchanged.
+    #[prost(string, tag = "3")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// Response of ListBranches.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListBranchesResponse {
+    /// Branches of this page. A branch that has its first event while pages are read is listed if its place is not passed yet.
+    #[prost(message, repeated, tag = "1")]
+    pub branches: ::prost::alloc::vec::Vec<Branch>,
+    /// Token of the next page. Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// The token usage of the events of one turn, invocation and branch, of one page.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UsageEntry {
+    /// Seq of the event that starts the turn (see WindowCounters.turns) with these events, in window order; 0 before the first turn.
+    #[prost(int64, tag = "1")]
+    pub turn_seq: i64,
+    /// See SessionEvent.invocation_id.
+    #[prost(string, tag = "2")]
+    pub invocation_id: ::prost::alloc::string::String,
+    /// Branch of the events; empty for the root.
+    #[prost(string, tag = "3")]
+    pub branch: ::prost::alloc::string::String,
+    /// Number of events with usage.
+    #[prost(int64, tag = "4")]
+    pub events: i64,
+    /// Lowest seq of these events.
+    #[prost(int64, tag = "5")]
+    pub first_seq: i64,
+    /// Highest seq of these events.
+    #[prost(int64, tag = "6")]
+    pub last_seq: i64,
+    /// Their usage. Session.usage also has that of compactions, and of events that were erased since.
+    #[prost(message, optional, tag = "7")]
+    pub usage: ::core::option::Option<TokenUsage>,
+}
+/// Request of ListUsage.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListUsageRequest {
+    /// REQUIRED. Session whose usage is summed.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Branch of the events, exactly this one; empty for the root. Absent means all branches.
+    #[prost(string, optional, tag = "2")]
+    pub branch: ::core::option::Option<::prost::alloc::string::String>,
+    /// Seq that events must exceed.
+    #[prost(int64, optional, tag = "3")]
+    pub after_seq: ::core::option::Option<i64>,
+    /// Seq that events must precede.
+    #[prost(int64, optional, tag = "4")]
+    pub before_seq: ::core::option::Option<i64>,
+    /// Maximum number of events to read per page. 0 means the server's limit (1,000). Values above it are coerced to it. Negative values
+    /// are rejected.
+    #[prost(int32, tag = "5")]
+    pub page_size: i32,
+    /// Value of next_page_token from the previous page; all other fields must be unchanged.
+    #[prost(string, tag = "6")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// Response of ListUsage.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListUsageResponse {
+    /// Usage of the events of this page, in the order of their first event in window order. May be empty and not be the last page.
+    #[prost(message, repeated, tag = "1")]
+    pub entries: ::prost::alloc::vec::Vec<UsageEntry>,
+    /// Token of the next page. Empty on the last page. A page also ends where its events have more than 16 MiB.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
 /// How an append handles an event whose id is already stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -4644,6 +5287,87 @@ pub mod event_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.EventService", "GetContext"));
             self.inner.unary(req, path, codec).await
         }
+        /// Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+        /// GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+        /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+        pub async fn load_session(
+            &mut self,
+            request: impl tonic::IntoRequest<super::LoadSessionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::LoadSessionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.EventService/LoadSession",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.EventService", "LoadSession"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+        /// with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+        /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+        pub async fn list_branches(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListBranchesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListBranchesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.EventService/ListBranches",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.EventService", "ListBranches"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+        /// pages: its sum is that of its parts.
+        /// Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+        pub async fn list_usage(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListUsageRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListUsageResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.EventService/ListUsage",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.EventService", "ListUsage"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
         /// event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
         /// not reused, and the feed reports the removal.
@@ -4670,6 +5394,36 @@ pub mod event_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("threadkeep.v1.EventService", "PopEvents"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+        /// they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+        /// and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+        /// point that is further back; ForkSession has no such limit.
+        /// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+        /// PERMISSION_DENIED, STORE_UNAVAILABLE.
+        pub async fn rewind_session(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RewindSessionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RewindSessionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.EventService/RewindSession",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.EventService", "RewindSession"));
             self.inner.unary(req, path, codec).await
         }
         /// Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
@@ -4699,8 +5453,8 @@ pub mod event_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.EventService", "ClearEvents"));
             self.inner.unary(req, path, codec).await
         }
-        /// Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-        /// memories that were made of the events stay as they are.
+        /// Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+        /// times, role and branch. Summaries and memories that were made of the events stay as they are.
         /// Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
         pub async fn erase_events(
             &mut self,

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use crate::v1::append_events_request::Precondition;
-use crate::v1::{AppendEventsRequest, AppendEventsResponse, CreateIfMissing, IfExists, SessionEvent};
+use crate::v1::{AppendEventsRequest, AppendEventsResponse, CreateIfMissing, IfExists, RemovalMode, SessionEvent};
 use crate::{Error, SessionHandle, with_ids};
 
 /// What the caller expects of the log; otherwise an append fails with VERSION_MISMATCH.
@@ -50,7 +50,8 @@ impl SessionHandle {
     /// Events without an id get one here, so that the client's retries store nothing twice. To retry after an error, await a
     /// clone of the append, or append the same [`with_ids`] again. The server sets the size limits: `client.info()`.
     ///
-    /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
+    /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, OPERATION_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE,
+    /// STATE_TOO_LARGE.
     ///
     /// ```no_run
     /// # use threadkeep::{Client, Expect, assistant};
@@ -79,7 +80,7 @@ impl Append {
         self.create_if_missing_with(CreateIfMissing::default())
     }
 
-    /// Creates a missing session with this expiry, these labels and metadata.
+    /// Creates a missing session with this expiry, these labels, metadata and first values of its state.
     pub fn create_if_missing_with(mut self, how: CreateIfMissing) -> Self {
         self.request.create_if_missing = Some(how);
         self
@@ -97,6 +98,19 @@ impl Append {
     /// Sets how stored event ids are handled. Default: the same content is a replay, other content EVENT_ID_CONFLICT.
     pub fn if_exists(mut self, how: IfExists) -> Self {
         self.request.if_exists = how.into();
+        self
+    }
+
+    /// Names the append. The server remembers the id with the outcome; a repeated append with the same id and content returns
+    /// that, also after a crash of the caller, and stores nothing. Errors: OPERATION_CONFLICT.
+    pub fn operation_id(mut self, id: impl Into<String>) -> Self {
+        self.request.operation_id = id.into();
+        self
+    }
+
+    /// With [`IfExists::Replace`]: erases the content of replaced events instead of archiving them; needs the role ADMIN.
+    pub fn erase_replaced(mut self) -> Self {
+        self.request.replaced = RemovalMode::Erase.into();
         self
     }
 
@@ -131,6 +145,7 @@ impl IntoFuture for Append {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::v1::{StateDelta, StatePatch};
     use crate::{Client, MemoryProvider, user};
 
     fn session() -> SessionHandle {
@@ -140,10 +155,13 @@ mod tests {
     #[test]
     fn append_options_set_the_request() {
         let append = session().append([user("hi")]).create_if_missing().if_exists(IfExists::Ignore).expect(Expect::LogVersion(3));
+        let append = append.operation_id("a1").user_state(StatePatch::default().setting("trips", "1"));
         let request = append.clone().request;
         assert_eq!(request.session.as_ref().expect("a session").session_id, "s");
         assert_eq!((request.if_exists(), request.create_if_missing.is_some()), (IfExists::Ignore, true));
         assert_eq!(request.precondition, Some(Precondition::ExpectedLogVersion(3)));
+        let trips = StateDelta { user: Some(StatePatch::default().setting("trips", "1")), ..Default::default() };
+        assert_eq!((request.operation_id.as_str(), request.state_delta), ("a1", Some(trips)));
         assert!(!request.events[0].event_id.is_empty());
         assert_eq!(request.events, append.request.events, "a clone repeats the same events");
         let last = append.expect(Expect::LastEventId("e".into())).request;

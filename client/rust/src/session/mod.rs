@@ -11,6 +11,7 @@ mod windows;
 pub use append::{Append, Appended, Expect};
 pub use compact_with::CompactWith;
 pub use erase::Erasure;
+pub use removals::Point;
 pub use stream::{AppendStream, AppendStreamOptions, Receipt};
 pub use windows::{AsOf, Replacement};
 

@@ -78,6 +78,16 @@ export function pipeline(...steps: CompactionStrategy[]): CompactionStrategy {
   return create(CompactionStrategySchema, { kind: { case: "pipeline", value: { steps } } });
 }
 
+/** An HTTP endpoint plans: a webhook of that name in the server's configuration. */
+export function webhook(name: string): CompactionStrategy {
+  return create(CompactionStrategySchema, { kind: { case: "webhook", value: { name } } });
+}
+
+/** Members of a named consumer compact, in a policy. A change that requests it has `compactionDue`. */
+export function compactedBy(consumer: string): CompactionStrategy {
+  return create(CompactionStrategySchema, { kind: { case: "consumer", value: { name: consumer } } });
+}
+
 /** Compacts by the strategy when an append makes the trigger fire: `policy(turnsOver(50), recursiveSummary())`. */
 export function policy(when: CompactionTrigger, strategy: CompactionStrategy): CompactionPolicy {
   return create(CompactionPolicySchema, { trigger: when, strategy });

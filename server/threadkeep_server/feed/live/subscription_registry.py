@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...domain.feed import Change, FeedScope
+from ...domain.feed import Change, ChangeKind, FeedScope
 from ...domain.model import SessionRef
 from .channel import Channel
 
@@ -52,5 +52,9 @@ class SubscriptionRegistry:
             (tenant, ref.app, None),
             (tenant, None, None),
         )
+        if change.kind is ChangeKind.COPIED:
+            names = names[:1]
+        elif change.former:
+            names = names[3:]
         found = [channel for name in names for channel in self._by_name.get(name, ())]
         return [channel for channel in found if not channel.scope.labels or channel.scope.matches_labels(change)]

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from cachetools import FIFOCache
 
+from ...compaction.strategies.outside import Consumer, Webhook
 from ...domain.backoff import Backoff
 from ...domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
 from ...domain.model import SECOND_NS, Counters, Session, SessionRef
@@ -20,6 +21,7 @@ from ...store.contract.compaction import CompactionStore
 from ...store.contract.events import Appended, AppendRequest
 from ...store.contract.sessions import SessionStore
 from .compaction_runner import CompactionRunner, StrategyRun
+from .consumer_requests import ConsumerRequests
 from .policies import Policy, PolicyBook
 
 _log = logging.getLogger(__name__)
@@ -70,6 +72,7 @@ class AutoCompactor:
         compactor: CompactionRunner,
         owner: str,
         clock: Callable[[], int],
+        requests: ConsumerRequests,
         *,
         workers: int,
         longest_s: float,
@@ -80,6 +83,7 @@ class AutoCompactor:
         self._compactor = compactor
         self._owner = owner
         self._clock = clock
+        self._requests = requests
         self._workers = workers
         self._longest_s = longest_s
         self._later = later
@@ -107,7 +111,11 @@ class AutoCompactor:
                 return
             ref = name.ref
         effective = self._book.effective(tenant, ref)
-        if effective is not None and self._due((tenant, ref), effective.policy, appended.window):
+        if effective is None or not self._due((tenant, ref), effective.policy, appended.window):
+            return
+        if isinstance(effective.policy.strategy, Consumer):
+            self._requests.note(tenant, ref)  # its members receive the append; nothing is done here
+        else:
             self._put((tenant, ref))
 
     def _due(self, key: Key, policy: Policy, window: Counters) -> bool:
@@ -178,6 +186,9 @@ class AutoCompactor:
             self._failures.pop(key, None)
             return False
         policy = effective.policy
+        if isinstance(policy.strategy, Consumer):
+            self._requests.note(tenant, ref)
+            return False
         leased = True  # assumed until the store answers
         extending = None
         try:
@@ -209,6 +220,9 @@ class AutoCompactor:
             done.before.tokens,
             done.after.tokens,
         )
+        if isinstance(policy.strategy, Webhook) and not _shrunk(done.before, done.after):
+            self._quiet[key] = _Quiet(done.after, policy)  # such plans could follow each other without end
+            return False
         # Either much was appended meanwhile, or nothing more can be gained; the next check decides.
         return policy.trigger.fires(done.after)
 
@@ -249,6 +263,12 @@ class AutoCompactor:
         self._failures.pop(key, None)
         self._quiet.pop(key, None)
         self._names.pop((tenant, SessionRef("", "", ref.session_id)), None)
+
+
+def _shrunk(before: Counters, after: Counters) -> bool:
+    """Whether the window is smaller in one respect and larger in none, so that repetitions end."""
+    pairs = ((before.events, after.events), (before.bytes, after.bytes), (before.tokens, after.tokens))
+    return all(new <= old for old, new in pairs) and any(new < old for old, new in pairs)
 
 
 def _grown(before: Counters, now: Counters) -> bool:

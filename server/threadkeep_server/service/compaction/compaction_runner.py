@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...compaction.plan import Count, NewEvent, Plan, Strategy, SummaryRejected, SummaryRequest, Window, complete
+from ...compaction.strategies.outside import Webhook
 from ...compaction.triggers import Trigger
-from ...domain.errors import SummarizerFailed, SummarizerNotConfigured, VersionMismatch
-from ...domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, counted
+from ...domain.errors import EventIdConflict, SummarizerFailed, SummarizerNotConfigured, VersionMismatch, WebhookFailed
+from ...domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, SessionRef, Usage, counted
 from ...providers.summarizers.base import Summarizer, Summary
 from ...providers.summarizers.base import SummarizerFailed as ModelFailed
-from ...store.contract.compaction import CompactionRequest, CompactionStore, Inserts, WindowRead
+from ...store.contract.compaction import Compacted, CompactionRequest, CompactionStore, WindowRead
 from ..run_in_thread import MOST_EVENTS, run_in_thread
+from .prepared import Prepared
+from .webhooks import PlanRequest, WebhookPlanner, planner_of
 
 _log = logging.getLogger(__name__)
 
@@ -39,20 +42,10 @@ class StrategyRun:
 
     tenant: str
     ref: SessionRef
-    strategy: Strategy
+    strategy: Strategy | Webhook
     branch: str = ""
     trigger: Trigger | None = None
     actor: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A plan with its new events, the session it was made for, and the counters after it."""
-
-    plan: Plan
-    inserts: Inserts
-    session: Session
-    after: Counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,8 @@ class _Spent:
 
 
 class CompactionRunner:
-    """Runs strategies. `count` counts the tokens of a prompt line; strategies with summaries require a summarizer."""
+    """Runs strategies. `count` counts the tokens of a prompt line; strategies with summaries require a summarizer, webhooks a
+    planner."""
 
     def __init__(
         self,
@@ -83,8 +77,10 @@ class CompactionRunner:
         summarizer: Summarizer | None,
         clock: Callable[[], int],
         new_id: Callable[[], str],
+        webhooks: WebhookPlanner | None = None,
     ) -> None:
         self._store = store
+        self._webhooks = webhooks
         self._composer = composer
         self._count = count
         self._summarizer = summarizer
@@ -92,29 +88,26 @@ class CompactionRunner:
         self._new_id = new_id
 
     async def preview(self, run: StrategyRun) -> Outcome:
-        """Returns the plan of `run` without applying it. Raises SessionNotFound."""
+        """Returns the plan of `run` without applying it. Raises SessionNotFound, WebhookFailed, and InvalidField for an unknown
+        webhook."""
         read = await self._read(run)
         if run.trigger is not None and not run.trigger.fires(read.session.window):
             return Outcome()
-        return Outcome(await self._prepare(read, await self._plan(run, _window(read, run))))
+        return Outcome(await self._prepared(run, read, None))
 
     async def run(self, run: StrategyRun) -> Outcome:
-        """Runs the strategy. Raises SessionNotFound, SummarizerNotConfigured, SummarizerFailed, and VersionMismatch after 5
-        attempts against concurrent compactions."""
+        """Runs the strategy. Raises SessionNotFound, SummarizerNotConfigured, SummarizerFailed, WebhookFailed, InvalidField for
+        an unknown webhook, and VersionMismatch after 5 attempts against concurrent compactions."""
         spent = _Spent({})
         for lost in range(_ATTEMPTS):
             read = await self._read(run)
             if run.trigger is not None and not run.trigger.fires(read.session.window):
                 return Outcome(lost_races=lost)
-            window = _window(read, run)
-            plan = await self._plan(run, window)
-            if plan.summary is not None:
-                plan = await self._summarized(plan, plan.summary, window, spent)
-            prepared = await self._prepare(read, plan)
-            if plan.empty:
+            prepared = await self._prepared(run, read, spent)
+            if prepared.plan.empty:
                 return Outcome(prepared, lost_races=lost)
             try:
-                compacted = await self._store.compact(self._request(run, prepared, spent.usage))
+                compacted = await self._apply(run, prepared, spent.usage)
             except VersionMismatch as mismatch:
                 _log.info("compaction of session %s lost against a concurrent one; planning again", read.session.uid)
                 latest = mismatch
@@ -122,11 +115,32 @@ class CompactionRunner:
             return Outcome(prepared, compacted.compaction, lost)
         raise latest
 
-    async def _read(self, run: StrategyRun) -> WindowRead:
-        return await self._store.read_window(run.tenant, run.ref, with_text=run.strategy.reads_text)
+    async def _apply(self, run: StrategyRun, prepared: Prepared, usage: Usage) -> Compacted:
+        try:
+            return await self._store.compact(self._request(run, prepared, usage))
+        except EventIdConflict as conflict:  # only ids that others chose are in use
+            if isinstance(run.strategy, Webhook):
+                problem = f"returned a plan that is not valid: {conflict.message}"
+                raise WebhookFailed(run.strategy.webhook, problem) from conflict
+            raise
 
-    async def _plan(self, run: StrategyRun, window: Window) -> Plan:
-        return await run_in_thread(len(window.events), MOST_EVENTS, run.strategy.plan, window, self._count)
+    async def _read(self, run: StrategyRun) -> WindowRead:
+        with_text = isinstance(run.strategy, Webhook) or run.strategy.reads_text
+        return await self._store.read_window(run.tenant, run.ref, with_text=with_text)
+
+    async def _prepared(self, run: StrategyRun, read: WindowRead, spent: _Spent | None) -> Prepared:
+        """Returns the plan. `spent` None: without its summary."""
+        if isinstance(run.strategy, Webhook):
+            webhooks = planner_of(self._webhooks, run.tenant, run.strategy)
+            return await webhooks.plan(PlanRequest(run.strategy.webhook, run.tenant, read, run.trigger, run.branch))
+        window = _window(read, run)
+        plan = await self._plan(run.strategy, window)
+        if spent is not None and plan.summary is not None:
+            plan = await self._summarized(plan, plan.summary, window, spent)
+        return await self._prepare(read, plan)
+
+    async def _plan(self, strategy: Strategy, window: Window) -> Plan:
+        return await run_in_thread(len(window.events), MOST_EVENTS, strategy.plan, window, self._count)
 
     async def _summarized(self, plan: Plan, request: SummaryRequest, window: Window, spent: _Spent) -> Plan:
         summary = spent.summaries.get(request.digest)

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...compaction.plan import Strategy
+from ...compaction.strategies.outside import AnyStrategy, Webhook
 from ...compaction.triggers import Trigger
 from ...domain.errors import InvalidField, PermissionDenied, ThreadkeepError
 from ...domain.model import SECOND_NS, Caller, SessionRef
 from ...store.contract.compaction import CompactionStore, PolicyKey, PolicyScope, StoredPolicy
 from ...store.contract.sessions import SessionStore
 from ..access import own_app, own_user
+from .webhooks import WebhookPlanner, planner_of
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class Policy:
     """When and how the server compacts automatically."""
 
     trigger: Trigger
-    strategy: Strategy
+    strategy: AnyStrategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class PolicyBook:
 
     def __init__(self, store: CompactionStore, decode: Decode, default: bytes | None = None) -> None:
         self._store = store
-        self._decode = decode
+        self.decode = decode
         self._default = default
         self._default_policy = None if default is None else decode(default)
         self._policies: dict[PolicyKey, tuple[StoredPolicy, Policy | None]] = {}
@@ -93,7 +94,7 @@ class PolicyBook:
 
     def _decoded(self, body: bytes) -> Policy | None:
         try:
-            return self._decode(body)
+            return self.decode(body)
         except ThreadkeepError as exc:
             _log.warning(
                 "a policy cannot be read, perhaps written by a newer server; it disables compaction: %s",
@@ -158,14 +159,21 @@ class PolicyStore(SessionStore, CompactionStore, Protocol):
 class PolicyService:
     """Use cases on policies. A caller bound to a user reaches only the policies of that user."""
 
-    def __init__(self, store: PolicyStore, book: PolicyBook, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, store: PolicyStore, book: PolicyBook, clock: Callable[[], int], webhooks: WebhookPlanner | None = None
+    ) -> None:
         self._store = store
         self._book = book
         self._clock = clock
+        self._webhooks = webhooks
 
     async def set(self, caller: Caller, key: PolicyKey, body: bytes | None) -> None:
-        """Sets, replaces or (no body) removes a policy. Raises PermissionDenied, SessionNotFound."""
+        """Sets, replaces or (no body) removes a policy. Raises PermissionDenied, SessionNotFound, and InvalidField for an
+        unknown webhook."""
         key = await self._named(caller, key)
+        policy = None if body is None else self._book.decode(body)
+        if policy is not None and isinstance(policy.strategy, Webhook):
+            planner_of(self._webhooks, caller.tenant, policy.strategy, "policy.strategy.webhook.name")
         # Never before a known change: this server's clock may be behind another's, and servers poll for newer changes.
         await self._store.put_policy(StoredPolicy(key, body, max(self._clock(), self._book.newest)))
         await self._book.refresh()

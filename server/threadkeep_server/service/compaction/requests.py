@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ...compaction.plan import Strategy, Window
+from ...compaction.plan import Window
+from ...compaction.strategies.outside import AnyStrategy, Consumer
 from ...compaction.triggers import Trigger
-from ...compaction.validation import resulting, through, torn_pair
-from ...domain.errors import BrokenToolPair, EventIdConflict, EventNotFound, InvalidField, NothingToCompact, VersionMismatch
-from ...domain.model import Caller, Compaction, EventDraft, SessionRef, Versions, WindowEvent
+from ...compaction.validation import through
+from ...domain.errors import EventIdConflict, EventNotFound, InvalidField, NothingToCompact, VersionMismatch
+from ...domain.model import Caller, Compaction, EventDraft, SessionRef, Versions
 from ...store.contract.codec import Codec
 from ...store.contract.compaction import CompactionPage, CompactionRequest, CompactionStore, Inserts, WindowRead
 from ...store.contract.events import EventStore
@@ -18,6 +19,7 @@ from ...store.contract.sessions import SessionStore
 from ..access import own_ref
 from ..run_in_thread import MOST_EVENTS, run_in_thread
 from .compaction_runner import CompactionRunner, Outcome, StrategyRun
+from .plan_laws import PlanLaws
 from .policies import PolicyBook
 
 
@@ -84,7 +86,7 @@ class CompactionService:
         self._store = store
         self._compactor = compactor
         self._book = book
-        self._codec = codec
+        self._laws = PlanLaws(codec)
         self._clock = clock
         self._new_id = new_id
 
@@ -92,21 +94,24 @@ class CompactionService:
         self,
         caller: Caller,
         ref: SessionRef,
-        strategy: Strategy | None = None,
+        strategy: AnyStrategy | None = None,
         *,
         trigger: Trigger | None = None,
         branch: str = "",
         actor: str = "",
         dry_run: bool = False,
     ) -> Outcome:
-        """Runs the strategy; None: that of the policy that applies. Raises InvalidField without either; see
+        """Runs the strategy; None: that of the policy that applies. Raises InvalidField without either and for a consumer; see
         CompactionRunner for the rest."""
         ref = own_ref(caller, ref)
         strategy = strategy or await self._strategy_of(caller.tenant, ref)
+        if isinstance(strategy, Consumer):
+            problem = f"is the consumer {strategy.consumer!r}, which compacts when it receives changes; name another strategy"
+            raise InvalidField("strategy", problem)
         run = StrategyRun(caller.tenant, ref, strategy, branch, trigger, actor)
         return await (self._compactor.preview(run) if dry_run else self._compactor.run(run))
 
-    async def _strategy_of(self, tenant: str, ref: SessionRef) -> Strategy:
+    async def _strategy_of(self, tenant: str, ref: SessionRef) -> AnyStrategy:
         session = await self._store.get_session(tenant, ref)
         effective = self._book.effective(tenant, session.ref)
         if effective is None:
@@ -138,7 +143,7 @@ class CompactionService:
         archive, inserts = await run_in_thread(len(read.events), MOST_EVENTS, _placed, read, wanted)
         if not archive and (wanted.through_seq is not None or not inserts):
             raise NothingToCompact(ref)
-        await run_in_thread(len(read.events), MOST_EVENTS, self._check, ref, read, archive, inserts, wanted.branch)
+        await self._laws.check(ref, read, archive, inserts, wanted.branch)
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,
@@ -180,7 +185,7 @@ class CompactionService:
             return Applied(False, None, versions)
         kept, inserts = _merged(read, wanted.drafts)
         archive = [event.event_id for event in read.events if event.event_id not in kept]
-        await run_in_thread(len(read.events), MOST_EVENTS, self._check, ref, read, archive, inserts, "")
+        await self._laws.check(ref, read, archive, inserts, "")
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,
@@ -212,31 +217,6 @@ class CompactionService:
             last_seq = versions.last_seq + len(compaction.inserted)
             versions = Versions(compaction.log_version, compaction.window_version, last_seq, compaction.after)
         return Applied(True, compaction, versions)
-
-    def _check(
-        self,
-        ref: SessionRef,
-        read: WindowRead,
-        archive: Sequence[str],
-        inserts: Inserts,
-        branch: str,
-    ) -> None:
-        """Raises InvalidField for an event outside the branch, BrokenToolPair. All named events are active."""
-        if branch:
-            branches = {event.event_id: event.branch for event in read.events}
-            for index, event_id in enumerate(archive):
-                if branches[event_id] != branch:
-                    raise InvalidField(f"event_ids.ids[{index}]", "is not of the branch that the compaction is restricted to")
-        made = {before: [self._imagined(draft) for draft in drafts] for before, drafts in inserts.items()}
-        torn = torn_pair(read.events, resulting(read.events, set(archive), made))
-        if torn is not None:
-            raise BrokenToolPair(ref, *torn)
-
-    def _imagined(self, draft: EventDraft) -> WindowEvent:
-        calls, results = self._codec.ties(draft.body)
-        return WindowEvent(
-            seq=0, time=0, role=draft.role, branch=draft.branch, event_id=draft.event_id, calls=calls, results=results
-        )
 
 
 def _at_versions(versions: Versions, window_version: int, log_version: int | None) -> bool:

@@ -89,7 +89,7 @@ class ConsumerService:
         """Joins as a member, which leaves at the end of the context. Raises ConsumerMismatch, QuotaExceeded."""
         if self._ending:
             raise ServerDraining
-        with self._quota.one(caller):
+        async with self._quota.soon(caller):
             member = await self._join(caller, join)
             try:
                 yield member

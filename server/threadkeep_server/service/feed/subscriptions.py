@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from ...domain.errors import InvalidResumeToken, QuotaExceeded, ResumePositionExpired, ThreadkeepError
 from ...domain.feed import BEGINNING, Bookmark, FeedScope, FeedTrimmed, Position
@@ -18,6 +19,11 @@ from ...feed.live.tail import Tail
 from ...store.contract.feed import FeedStore
 from ...store.contract.sessions import SessionStore
 from ..access import own_app, own_ref, own_user
+
+_LOOK_S: Final = 0.02
+_LOOKS: Final = 25
+_MOST_WAITING: Final = 100
+"""Further calls do not wait for a use that ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,7 @@ class Quota:
         self._most_per_caller = most_per_caller
         self._held: Counter[Caller] = Counter()
         self._total = 0
+        self._waiting = 0
 
     @contextmanager
     def one(self, caller: Caller) -> Iterator[None]:
@@ -75,6 +82,21 @@ class Quota:
             self._held[caller] -= 1
             if not self._held[caller]:
                 del self._held[caller]
+
+    @asynccontextmanager
+    async def soon(self, caller: Caller) -> AsyncIterator[None]:
+        """Like `one`, but waits a moment for a use that ends: a client that leaves and returns at once comes before the server
+        notices that it left."""
+        for _ in range(_LOOKS if self._waiting < _MOST_WAITING else 0):
+            if self._held[caller] < self._most_per_caller and self._total < self._most:
+                break
+            self._waiting += 1
+            try:
+                await asyncio.sleep(_LOOK_S)
+            finally:
+                self._waiting -= 1
+        with self.one(caller):
+            yield
 
 
 class SubscriptionStore(SessionStore, FeedStore, Protocol):
@@ -129,7 +151,7 @@ class SubscriptionService:
         start: Start,
         dialect: Dialect,
     ) -> AsyncIterator[bytes]:
-        with self._quota.one(caller):
+        async with self._quota.soon(caller):
             incarnations = self._tail.incarnations
             scope = await find_scope()
             try:

@@ -28,8 +28,10 @@ Read = Callable[[int, int], Awaitable[Embedded]]
 
 @dataclass(slots=True)
 class _Mark:
-    """The progress of reading a scope. `settled`: the last key read at least a minute ago; `settling` replaces it next."""
+    """The progress of reading a scope. `settled`: the last key read at least a minute ago; `settling` replaces it next.
+    `arrivals`: see Embedded."""
 
+    arrivals: int = 0
     last: int = 0
     settled: int = 0
     settling: int = 0
@@ -80,6 +82,11 @@ class VectorCache:
         after = mark.start(self._clock()) if begun else 0
         while True:
             block = await read(after, BLOCK_ROWS)
+            if begun and block.arrivals != mark.arrivals:
+                self._cache.forget(scope)  # read again from the beginning
+                begun, after, mark.last, mark.arrivals = False, 0, 0, block.arrivals
+                continue
+            mark.arrivals = block.arrivals
             entry = self._cache.get(scope)
             if entry is None and begun:
                 return None  # evicted meanwhile: the concurrently searched scopes exceed the cache

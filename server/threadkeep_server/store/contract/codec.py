@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from ...domain.model import BodyFacts, EventDraft
+from ...domain.model import BodyFacts, EventDraft, Usage
 from ...domain.search import Texts, Words
 
 
@@ -41,6 +41,10 @@ class Codec(Protocol):
 
     def facts(self, body: bytes) -> BodyFacts:
         """Returns what filters compare of sealed bytes."""
+        ...
+
+    def usage(self, body: bytes) -> tuple[str, Usage]:
+        """Returns the invocation id and the token usage of sealed bytes."""
         ...
 
     def texts(self, body: bytes) -> Texts:

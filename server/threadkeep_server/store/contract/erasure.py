@@ -1,9 +1,10 @@
-"""Erasures: part of the Store contract."""
+"""Erasures, and the users who have data to erase: part of the Store contract."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Protocol
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from ...domain.erasure import Erased, Erasure, ErasureScope
 from .compaction import PolicyScope
@@ -12,6 +13,24 @@ RECEIPTS_KEPT_NS = 30 * 86_400 * 1_000_000_000
 """Time for which the result of an erasure is returned again."""
 
 REQUEST_ID_USED = "was used by a request with another scope; use another id"
+
+MOST_USERS = 100
+"""Users of one page."""
+
+
+class UserName(NamedTuple):
+    """A user of an app; the app may be empty."""
+
+    app: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserPage:
+    """`cursor`: the last user, if more remain."""
+
+    users: Sequence[UserName]
+    cursor: UserName | None = None
 
 
 def erased_policies(scope: ErasureScope) -> Collection[PolicyScope]:
@@ -37,4 +56,13 @@ class ErasureStore(Protocol):
         RECEIPTS_KEPT_NS. Without a request id the scope identifies the request until it is complete. Raises InvalidField for
         the id of a request with another scope.
         """
+        ...
+
+
+class UserStore(Protocol):
+    """Lists users."""
+
+    async def list_users(self, tenant: str, app: str | None, limit: int, after: UserName | None = None) -> UserPage:
+        """Returns the users of an app (None: of all) that have sessions, memories or state, each once: app by app, in an order
+        that the store keeps, those after a user. The cost of a page grows with its users, not with what they have."""
         ...

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...domain.errors import OperationConflict, VersionMismatch
+from ...domain.errors import InvalidField, OperationConflict, VersionMismatch
+from ...domain.filters import EventFilter
 from ...domain.model import EventDraft, SessionRef, StoredEvent, Versions
-from ...domain.removals import Added, Operation, Outcome, RemovalKind
+from ...domain.removals import MOST_REWOUND, Added, Operation, Outcome, RemovalKind
 from .events import Appended, AppendedEvent
+from .history import AsOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,16 @@ class Upsert:
     expected_last_event_id: str | None = None
 
 
-What = Pop | Clear | Chosen | Suffix | Upsert
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """Every active event after a point; if they are erased, the archived ones after it too. `always`: it is a change also if it
+    removes and restores nothing."""
+
+    at: AsOf
+    always: bool = False
+
+
+What = Pop | Clear | Chosen | Suffix | Upsert | Rewind
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +84,18 @@ class RemovalRequest:
         return self.what.drafts if isinstance(self.what, Suffix | Upsert) else ()
 
     @property
+    def always_changes(self) -> bool:
+        """Whether it is a change also if it removes and adds nothing."""
+        return isinstance(self.what, Clear) or (isinstance(self.what, Rewind) and self.what.always)
+
+    @property
     def kind(self) -> RemovalKind:
-        kinds = {Pop: RemovalKind.POPPED, Clear: RemovalKind.CLEARED, Chosen: RemovalKind.ERASED}
+        kinds = {
+            Pop: RemovalKind.POPPED,
+            Clear: RemovalKind.CLEARED,
+            Chosen: RemovalKind.ERASED,
+            Rewind: RemovalKind.REWOUND,
+        }
         return kinds.get(type(self.what), RemovalKind.REPLACED)
 
 
@@ -88,8 +109,23 @@ class Removed:
     replayed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Erasable:
+    """Events that may be erased, by their callers' ids, in window order. `cursor` is set unless the log was read to its end."""
+
+    event_ids: Sequence[str]
+    cursor: int | None = None
+
+
 class RemovalStore(Protocol):
     """Removes and replaces events."""
+
+    async def erasable(
+        self, tenant: str, ref: SessionRef, wanted: EventFilter, limit: int, cursor: int | None = None
+    ) -> Erasable:
+        """Returns up to `limit` events that match and are not erased, archived or not, after the position `cursor`. A page may
+        be empty and not be the last. Raises SessionNotFound, AmbiguousSession."""
+        ...
 
     async def remove(self, request: RemovalRequest) -> Removed:
         """Removes events in one transaction, which appends wait for; one change in the feed. Of concurrent pops each event is
@@ -104,8 +140,13 @@ class RemovalStore(Protocol):
         draft of an Upsert whose id is stored with the same body is a replay; one whose stored version is not active is
         appended. A clear is a change also of an empty window: it refuses later writers that expect an earlier version.
 
+        A rewind brings back the window of the point: events that were active then and are not erased are active again, with the
+        ids that they had, and the session's state has the values of then. Its changes are one commit: REMOVED, then STATE if
+        the state changed. It concerns at most MOST_REWOUND events.
+
         A known operation is a replay: its outcome is returned. Raises SessionNotFound, AmbiguousSession, OperationConflict,
-        VersionMismatch (also for another suffix), EventNotFound, EventIdConflict, StoreUnavailable.
+        VersionMismatch (also for another suffix), EventNotFound, EventIdConflict, InvalidField and HistoryUnknown of a rewind,
+        StoreUnavailable.
         """
         ...
 
@@ -123,6 +164,13 @@ def check_log_version(request: RemovalRequest, versions: Versions) -> None:
     expected = request.expected_log_version
     if expected is not None and expected != versions.log_version:
         raise VersionMismatch(request.ref, expected=str(expected), actual=str(versions.log_version))
+
+
+def check_rewound(at: AsOf, events: int) -> None:
+    """`events`: those that the rewind concerns. Raises InvalidField."""
+    if events > MOST_REWOUND:
+        field = f"{at.prefix}{'log_version' if at.seq is None else 'seq'}"
+        raise InvalidField(field, f"is more than {MOST_REWOUND:,} events ago; fork the session instead")
 
 
 def check_suffix(ref: SessionRef, expected: Sequence[str], actual: Sequence[str]) -> None:

@@ -8,6 +8,8 @@ from enum import Enum
 from typing import Protocol
 
 from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ...domain.removals import Operation
+from ...domain.state.state import StatePage
 from ...domain.sweeping import SweepFacts
 
 
@@ -35,8 +37,9 @@ MOST_COUNTED = 10_000
 @dataclass(frozen=True, slots=True)
 class SessionQuery:
     """Selects sessions in an order. `cursor` is opaque: that of the previous page; `offset`: the number of sessions to skip
-    after it. `updated_after` and `updated_before` are exclusive. `count`: with the number of all that match; `newest`: with the
-    newest event of each, of at most `max_bytes` together."""
+    after it. `updated_after` and `updated_before` are exclusive. `forked_from`: the id of their parent. `count`: with the
+    number of all that match; `newest`: with the newest event of each, of at most `max_bytes` together; `states`: with the state
+    of each, of at most half of `max_bytes`."""
 
     app: str | None = None
     user_id: str | None = None
@@ -47,22 +50,25 @@ class SessionQuery:
     updated_after: int | None = None
     updated_before: int | None = None
     prefix: str = ""
+    forked_from: str = ""
     offset: int = 0
     count: bool = False
     newest: bool = False
+    states: bool = False
     max_bytes: int = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
     """`total`: of all that match, at most MOST_COUNTED + 1; None unless wanted. `newest`: the last event in window order of
-    each session, None if it has no event or the event does not fit; empty unless wanted. `places`: the cursor after each
-    session."""
+    each session, None if it has no event or the event does not fit; empty unless wanted. `states`: of each session, whole, or
+    without values and with `more` if it does not fit; empty unless wanted. `places`: the cursor after each session."""
 
     sessions: Sequence[Session]
     cursor: tuple[int, int] | None = None
     total: int | None = None
     newest: Sequence[StoredEvent | None] = ()
+    states: Sequence[StatePage] = ()
     places: Sequence[tuple[int, int]] = ()
 
 
@@ -106,9 +112,12 @@ class SessionStore(Protocol):
         in the same minute."""
         ...
 
-    async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-        """Returns the session after the update: see domain.session_updates. Never changes events, versions or create_time.
-        Raises SessionNotFound, AmbiguousSession, VersionMismatch, InvalidField."""
+    async def update_session(
+        self, tenant: str, ref: SessionRef, change: SessionChange, operation: Operation | None = None
+    ) -> Session:
+        """Returns the session after the update: see domain.updates.session_updates. Never changes events, versions or
+        create_time. A known operation changes nothing. Raises SessionNotFound, AmbiguousSession, OperationConflict,
+        VersionMismatch, InvalidField."""
         ...
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:

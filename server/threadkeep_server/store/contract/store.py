@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from .breakdowns import BreakdownStore
 from .compaction import CompactionStore
 from .consumers import ConsumerStore
-from .erasure import ErasureStore
+from .erasure import ErasureStore, UserStore
 from .events import EventStore
 from .feed import FeedStore
+from .forks import ForkStore
+from .loading import LoadStore
 from .maintenance import MaintenanceStore
 from .memories import MemoriesStore
+from .moves import MoveStore
 from .removals import RemovalStore
 from .search import SearchStore
 from .sessions import SessionStore
@@ -29,16 +33,21 @@ class Store(
     SessionStore,
     EventStore,
     StateStore,
+    LoadStore,
+    BreakdownStore,
     CompactionStore,
     RemovalStore,
+    ForkStore,
+    MoveStore,
     FeedStore,
     ConsumerStore,
     SearchStore,
     VectorStore,
     MemoriesStore,
     ErasureStore,
+    UserStore,
     MaintenanceStore,
     Protocol,
 ):
     """Durable, ordered, atomic storage of sessions and their logs, with the feed of their changes, its consumers, the data of
-    searches, long-term memory, and erasures."""
+    searches, long-term memory, erasures, and the users that have any of this."""

@@ -32,11 +32,13 @@ class Unembedded(NamedTuple):
 
 
 class Embedded(NamedTuple):
-    """Vectors of one scope: ascending keys, the session number of each (0: none), and one row per key."""
+    """Vectors of one scope: ascending keys, the session number of each (0: none), and one row per key. `arrivals`: how many
+    sessions have come to the scope from other owners. Their keys may be lower than those that a reader knows."""
 
     keys: Keys
     sessions: Keys
     vectors: Floats
+    arrivals: int = 0
 
 
 def check_dimension(name: str, dimension: int, known: int | None) -> None:

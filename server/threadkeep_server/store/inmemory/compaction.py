@@ -83,6 +83,8 @@ class InMemoryCompactions(InMemoryLogs):
     def _compact(self, log: Log, request: CompactionRequest, compaction: Compaction, archived: Collection[str]) -> None:
         since = log.session.last_seq
         version = compaction.log_version
+        left = sum(entry.content_bytes for entry in log.active if entry.event_id in archived)
+        log.session = replace(log.session, content_bytes=log.session.content_bytes - left)
         log.entries = [
             replace(entry, archived=True, archived_version=version) if entry.event_id in archived else entry
             for entry in log.entries
@@ -100,6 +102,7 @@ class InMemoryCompactions(InMemoryLogs):
             update_time=max(log.session.update_time, request.now),
         )
         log.compactions.append(compaction)
+        log.whole.add(version)
         self._record(request.tenant, log, ChangeKind.COMPACTED, request.now, since=since, compaction=compaction)
 
     async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...domain import errors
-from ...domain.feed import Change, Position
+from ...domain.feed import Change, ChangeKind, Position
 from ..contract.codec import Codec
 from ..contract.consumers import (
     LOST,
@@ -112,7 +112,7 @@ class InMemoryConsumers(InMemoryLogs):
         for lease in mine:
             lease.until = until
         numbers = {lease.partition.number for lease in mine}
-        replays = [each for each in group.parked if each.replaying and each.partition in numbers]
+        replays = [each for each in self._readable(group) if each.replaying and each.partition in numbers]
         return Share([lease.partition for lease in mine], share.surplus, replays[:MOST_REPLAYS])
 
     async def acknowledge(self, key: ConsumerKey, member_id: str, positions: Mapping[int, Position]) -> Collection[int]:
@@ -179,7 +179,7 @@ class InMemoryConsumers(InMemoryLogs):
         return self._groups.pop(key, None) is not None
 
     async def parked(self, key: ConsumerKey, limit: int, after: int) -> Sequence[Parked]:
-        return [each for each in self._group(key).parked if each.parked_id > after][:limit]
+        return [each for each in self._readable(self._group(key)) if each.parked_id > after][:limit]
 
     async def replay_parked(self, key: ConsumerKey, parked_ids: Sequence[int] | None) -> int:
         group = self._group(key)
@@ -192,6 +192,18 @@ class InMemoryConsumers(InMemoryLogs):
         chosen = group.chosen(parked_ids)
         group.parked = [each for each in group.parked if each not in chosen]
         return len(chosen)
+
+    def _readable(self, group: _Group) -> list[Parked]:
+        """Returns the parked changes, without those of sessions that the consumer's user does not own any more."""
+        if group.consumer.scope.user_id is None:
+            return group.parked
+        owners = {log.number: log.session.ref.user_id for log in self._logs.values()}
+        parked = ((each, each.change) for each in group.parked)
+        return [
+            each
+            for each, change in parked
+            if change.kind is ChangeKind.DELETED or owners.get(change.session, change.ref.user_id) == change.ref.user_id
+        ]
 
     def _group(self, key: ConsumerKey) -> _Group:
         if key not in self._groups:

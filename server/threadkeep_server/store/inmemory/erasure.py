@@ -12,7 +12,7 @@ from ...domain.model import SessionRef
 from ...domain.state.state import StateName, StatePatch, StateRecord, StateScope
 from ..contract.codec import Codec
 from ..contract.compaction import StoredPolicy
-from ..contract.erasure import RECEIPTS_KEPT_NS, REQUEST_ID_USED, erased_policies
+from ..contract.erasure import RECEIPTS_KEPT_NS, REQUEST_ID_USED, UserName, UserPage, erased_policies
 from ..contract.memories import leaves_tombstone
 from .consumers import InMemoryConsumers
 from .logs import Log
@@ -21,7 +21,7 @@ from .state import InMemoryStates
 
 
 class InMemoryErasures(InMemoryConsumers, InMemoryMemories, InMemoryStates):
-    """ErasureStore in memory."""
+    """ErasureStore and UserStore in memory."""
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
         super().__init__(codec, clock)
@@ -37,6 +37,14 @@ class InMemoryErasures(InMemoryConsumers, InMemoryMemories, InMemoryStates):
             erased = self._erase(wanted)
             self._erasures[wanted.tenant, wanted.key] = wanted.scope.digest, erased
         return erased
+
+    async def list_users(self, tenant: str, app: str | None, limit: int, after: UserName | None = None) -> UserPage:
+        of_sessions = (log.session.ref[:2] for log in self._of(tenant))
+        of_memories = (each.memory.scope for each in self._memories if each.tenant == tenant)
+        of_states = (ref[:2] for owner, ref in self._shared_states if owner == tenant and ref.user_id)
+        names = sorted({UserName(*name) for names in (of_sessions, of_memories, of_states) for name in names})
+        left = [name for name in names if app in (None, name.app) and (after is None or name > after)]
+        return UserPage(left[:limit], left[limit - 1] if len(left) > limit else None)
 
     def _erase(self, wanted: Erasure) -> Erased:
         tenant, scope = wanted.tenant, wanted.scope
@@ -72,7 +80,7 @@ class InMemoryErasures(InMemoryConsumers, InMemoryMemories, InMemoryStates):
                 for each in group.parked
                 if each.change.session not in sessions
                 or (
-                    each.change.kind not in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.REMOVED)
+                    each.change.kind not in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.MOVED, ChangeKind.REMOVED)
                     and each.change.state is None
                 )
             ]

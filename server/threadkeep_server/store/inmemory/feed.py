@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...domain import errors
 from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, FeedTrimmed, Incarnations, Position
 from ...domain.model import SessionRef
-from .logs import Entry, InMemoryLogs
+from .logs import Entry, InMemoryLogs, Log
 
 
 class InMemoryFeed(InMemoryLogs):
@@ -20,8 +20,11 @@ class InMemoryFeed(InMemoryLogs):
         if after < self._floor:
             raise FeedTrimmed(self._floor)
         end = self._head if upto is None else min(upto, self._head)
+        alone = None if scope is None else scope.ref
         found = [
-            change for change in self._as_read() if after < change.position <= end and (scope is None or scope.admits(change))
+            change
+            for change in self._as_read(alone)
+            if after < change.position <= end and (scope is None or scope.admits(change))
         ]
         page = found[:limit]
         reached = page[-1].position if len(page) < len(found) else max(after, end)
@@ -88,13 +91,25 @@ class InMemoryFeed(InMemoryLogs):
     def on_change(self, listener: Callable[[], None]) -> None:
         self._commits.subscribe(listener)
 
-    def _as_read(self) -> list[Change]:
-        """Returns every change with the present labels of its session."""
+    def _as_read(self, alone: SessionRef | None) -> list[Change]:
+        """Returns every change with the present labels of its session. `alone`: the session of a reader of no other one, who
+        reads all of it by its present name."""
         logs = {log.number: log for log in self._logs.values()}
         return [
-            replace(change, labels=logs[change.session].session.labels) if change.session in logs else change
+            change if change.moved or change.session not in logs else _present(change, logs[change.session], alone)
             for change in self._feed
         ]
+
+
+def _present(change: Change, log: Log, alone: SessionRef | None) -> Change:
+    labels, ref = log.session.labels, log.session.ref
+    if change.position >= log.arrival:
+        return replace(change, labels=labels)
+    if ref == alone:
+        after = None if change.after is None else replace(change.after, ref=ref)
+        return replace(change, labels=labels, ref=ref, after=after)
+    owner = next(owner for left, owner in log.owners if left > change.position)
+    return replace(change, labels=labels, ref=ref._replace(user_id=owner), former=True)
 
 
 def _just_before(change: Change) -> Position:

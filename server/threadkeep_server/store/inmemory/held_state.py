@@ -44,7 +44,7 @@ class HeldState:
             past.append((log_version, change.set.get(key)))
 
     def page(self, query: StateQuery) -> StatePage:
-        values = self.values if query.as_of is None else self._as_of(query.as_of)
+        values = self.values if query.as_of is None else self.as_of(query.as_of)
         found = [key for key in sorted(values, key=str.encode) if query.selects(key)]
         taken, size = 0, 0
         for key in islice(found, query.limit):
@@ -54,7 +54,8 @@ class HeldState:
             taken += 1
         return StatePage({key: values[key] for key in found[:taken]}, self.totals.version, more=taken < len(found))
 
-    def _as_of(self, log_version: int) -> dict[str, str]:
+    def as_of(self, log_version: int) -> dict[str, str]:
+        """Returns the values of a log version."""
         latest = {
             key: next((value for since, value in reversed(past) if since <= log_version), None)
             for key, past in self.past.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -23,13 +23,13 @@ from ...domain.model import (
     Versions,
     WindowEvent,
 )
-from ...domain.removals import Outcome
+from ...domain.removals import Outcome, given_id, superseded_id
 from ...domain.state.state import StatePatch, StateScope, record_of
 from ..contract.codec import Codec
 from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from ..contract.events import AppendedEvent
 from ..contract.feed import change_snapshot
-from ..contract.history import AsOf
+from ..contract.history import AsOf, LogPoint
 from ..notifier import CommitNotifier
 from .held_state import HeldState
 
@@ -47,6 +47,14 @@ class Entry(WindowEvent):
     archived_version: int = 0
     """0: not archived."""
     erased: bool = False
+    past: tuple[tuple[int, int], ...] = ()
+    """The log versions from which on, and up to which, it was archived before a rewind."""
+
+    def archived_at(self, version: int) -> int:
+        """Returns the log version since which it was archived then; 0: it was not."""
+        if 0 < self.archived_version <= version:
+            return self.archived_version
+        return next((since for since, until in self.past if since <= version < until), 0)
 
     @property
     def stored(self) -> StoredEvent:
@@ -56,7 +64,8 @@ class Entry(WindowEvent):
 @dataclass(slots=True)
 class Log:
     """A session and its events in window order. `number` increases with each creation and is never reused. `history`: the
-    versions after each change, by log version."""
+    versions after each change, by log version. `owners`: the former ones, each with the position of its departure, in order;
+    `arrival`: the position of the last MOVED."""
 
     number: int
     session: Session
@@ -67,6 +76,10 @@ class Log:
     operations: dict[str, tuple[bytes, Outcome, int]] = field(default_factory=dict)
     """By operation id: the fingerprint of the request, the outcome, and the time."""
     state: HeldState = field(default_factory=HeldState)
+    owners: list[tuple[Position, str]] = field(default_factory=list)
+    arrival: Position = BEGINNING
+    whole: set[int] = field(default_factory=set)
+    """The log versions of compactions, removals and forks, which a fork has completely or not at all."""
 
     def find(self, event_id: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.event_id == event_id), None)
@@ -84,7 +97,7 @@ class Log:
         if then is None:
             then = next(entry.added_version for entry in self.entries if entry.seq == moment.seq)
         entries = [
-            replace(entry, archived=0 < entry.archived_version <= then) for entry in self.entries if entry.added_version <= then
+            replace(entry, archived=entry.archived_at(then) > 0) for entry in self.entries if entry.added_version <= then
         ]
         versions = self.history[then]
         session = replace(
@@ -96,9 +109,44 @@ class Log:
         )
         return replace(self, entries=entries, session=session)
 
+    def point(self, at: AsOf | None) -> LogPoint:
+        """Raises InvalidField for the future."""
+        session = self.session
+        if at is None:
+            return LogPoint(session.last_seq, session.log_version, session.window_version)
+        at.refuse_future(session.last_seq, session.log_version)
+        version = at.log_version
+        if version is None:
+            version = next(entry.added_version for entry in self.entries if entry.seq == at.seq)
+        if version == 0:
+            return LogPoint(0, 0, 0)
+        then = self.history[version]
+        seq = then.last_seq if at.seq is None or version in self.whole else at.seq
+        return LogPoint(seq, version, then.window_version)
+
     @property
     def last_event_id(self) -> str:
-        return max(self.entries, key=lambda entry: entry.seq).event_id if self.entries else ""
+        return given_id(max(self.entries, key=lambda entry: entry.seq).event_id) if self.entries else ""
+
+
+def settled_names(entries: Iterable[Entry], through: int) -> dict[int, str]:
+    """Returns the ids that versions of events get, by key; those that keep theirs are left out. See
+    store.sql.log.writing.version_names."""
+    versions: dict[str, list[Entry]] = {}
+    for entry in entries:
+        versions.setdefault(given_id(entry.event_id), []).append(entry)
+    names: dict[int, str] = {}
+    for name, group in versions.items():
+        holder = next((entry for entry in group if entry.event_id == name), None)
+        chosen = next((entry for entry in group if not entry.archived), holder)
+        if chosen is None or chosen.seq > through:
+            early = [entry for entry in group if entry.seq <= through]
+            chosen = max(early, key=lambda entry: entry.seq) if early else holder
+        if chosen is not None and chosen is not holder:
+            names[chosen.key] = name
+            if holder is not None:
+                names[holder.key] = superseded_id(name, holder.seq)
+    return names
 
 
 class InMemoryLogs:
@@ -139,7 +187,7 @@ class InMemoryLogs:
     def _drop(self, tenant: str, log: Log, now: int, *, expired: bool = False) -> None:
         """Deletes a session with its policy. The deletion replaces its other changes."""
         del self._logs[tenant, log.session.ref]
-        self._feed = [change for change in self._feed if change.session != log.number]
+        self._feed = [change for change in self._feed if change.session != log.number or change.moved]
         self._record(tenant, log, ChangeKind.DELETED, now, labels=log.session.labels, after=log.session, expired=expired)
         key = PolicyKey(tenant, PolicyScope.SESSION, *log.session.ref)
         if key in self._policies:
@@ -155,6 +203,7 @@ class InMemoryLogs:
             new.metadata_json,
             dict(new.labels),
             context_bytes=new.context_bytes,
+            parent=new.parent,
         )
         log = self._logs[tenant, new.ref] = Log(next(self._numbers), session, state=HeldState.of(new.state))
         self._record(tenant, log, ChangeKind.CREATED, new.now, after=change_snapshot(session))
@@ -223,5 +272,6 @@ class InMemoryLogs:
             )
         )
         window, usage = log.session.window + draft.counters, log.session.usage + draft.usage
-        log.session = replace(log.session, last_seq=seq, window=window, usage=usage)
+        content = log.session.content_bytes + draft.content_bytes
+        log.session = replace(log.session, last_seq=seq, window=window, usage=usage, content_bytes=content)
         return AppendedEvent(draft.event_id, seq, replayed=False)

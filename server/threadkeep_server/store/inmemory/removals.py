@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from ...domain import errors
 from ...domain.erasure import Erased, digest_of
 from ...domain.feed import ChangeKind
-from ...domain.model import NO_COUNTERS, EventDraft, StoredEvent, counted
+from ...domain.filters import EventFilter, matches
+from ...domain.model import NO_COUNTERS, EventDraft, SessionRef, StoredEvent, counted
 from ...domain.removals import (
     MOST_REMOVED,
     OPERATIONS_KEPT,
@@ -22,23 +23,28 @@ from ...domain.removals import (
     given_id,
     superseded_id,
 )
+from ...domain.state.state import StatePatch, StateScope, Totals, record_of
 from ..contract.events import Appended, AppendedEvent, AppendRequest
+from ..contract.history import AsOf
 from ..contract.removals import (
     Chosen,
     Clear,
+    Erasable,
     Pop,
     RemovalRequest,
     Removed,
+    Rewind,
     Suffix,
     Upsert,
     check_log_version,
     check_operation,
+    check_rewound,
     check_suffix,
     fitting_count,
     in_order,
 )
 from .compaction import InMemoryCompactions, places
-from .logs import Entry, Log
+from .logs import Entry, Log, settled_names
 from .vectors import InMemoryVectors
 
 
@@ -50,10 +56,25 @@ class _Plan:
     superseded: Sequence[Entry] = ()
     added: Sequence[tuple[EventDraft, Entry | None]] = ()
     replays: Mapping[str, int] = field(default_factory=dict)
+    restored: Sequence[Entry] = ()
+    again: Sequence[Entry] = ()
+    """Active events that were archived at the point of a rewind, and are again."""
+    state: tuple[StatePatch, Totals] | None = None
+    through: int = 0
 
 
 class InMemoryRemovals(InMemoryCompactions, InMemoryVectors):
     """RemovalStore in memory."""
+
+    async def erasable(
+        self, tenant: str, ref: SessionRef, wanted: EventFilter, limit: int, cursor: int | None = None
+    ) -> Erasable:
+        log = self._existing(tenant, ref)
+        left = [
+            entry for entry in log.entries if entry.position > (cursor or 0) and not entry.erased and matches(entry, wanted)
+        ]
+        names = dict.fromkeys(given_id(entry.event_id) for entry in left[:limit])
+        return Erasable(list(names), left[limit - 1].position if len(left) > limit else None)
 
     async def remove(self, request: RemovalRequest) -> Removed:
         log = self._existing(request.tenant, request.ref)
@@ -61,8 +82,7 @@ class InMemoryRemovals(InMemoryCompactions, InMemoryVectors):
         if known is not None:
             return Removed(known, _events(log, known) if isinstance(request.what, Pop) else (), replayed=True)
         plan = _plan(log, request)
-        is_clear = isinstance(request.what, Clear)
-        nothing = not (plan.gone or plan.added or is_clear)
+        nothing = not (plan.gone or plan.added or plan.restored or plan.again or plan.state or request.always_changes)
         if not (nothing and plan.replays):
             check_log_version(request, log.session.versions)
         popped: Sequence[StoredEvent] = ()
@@ -82,19 +102,30 @@ class InMemoryRemovals(InMemoryCompactions, InMemoryVectors):
     def _apply(self, log: Log, request: RemovalRequest, plan: _Plan) -> Outcome:
         before = log.session.versions
         is_clear = isinstance(request.what, Clear)
-        active = [entry for entry in plan.gone if not entry.archived]
+        active = [*(entry for entry in plan.gone if not entry.archived), *plan.again]
         left = counted(active)
+        content = log.session.content_bytes - sum(entry.content_bytes for entry in active)
+        content += sum(entry.content_bytes for entry in plan.restored)
+        log.session = replace(log.session, content_bytes=content)
         erased = _erased(request, log, plan.gone)
         names = {entry.key: superseded_id(entry.event_id, entry.seq) for entry in plan.superseded}
+        back = {entry.key for entry in plan.restored}
         keys = {entry.key for entry in plan.gone}
         if is_clear:
             log.operations.clear()
         log.entries = [self._left(log, entry, request) if entry.key in keys else entry for entry in log.entries]
+        again = {entry.key for entry in plan.again}
+        log.entries = [_archived(entry, before.log_version + 1) if entry.key in again else entry for entry in log.entries]
+        log.entries = [_restored(entry, before.log_version + 1) if entry.key in back else entry for entry in log.entries]
         log.entries = [replace(each, event_id=names[each.key]) if each.key in names else each for each in log.entries]
+        if isinstance(request.what, Rewind):
+            names = settled_names(log.entries, plan.through)
+            log.entries = [replace(each, event_id=names.get(each.key, each.event_id)) for each in log.entries]
         added = [self._insert(log, request, draft, anchor) for draft, anchor in plan.added]
         drafts = [draft for draft, _ in plan.added]
-        versions = after_removal(before, left, sum((each.counters for each in drafts), NO_COUNTERS), len(drafts))
-        appends_only = not plan.gone and not is_clear
+        fresh = sum((each.counters for each in drafts), NO_COUNTERS) + counted(plan.restored)
+        versions = after_removal(before, left, fresh, len(drafts))
+        appends_only = bool(plan.added) and not plan.gone
         if appends_only:
             versions = replace(versions, window_version=before.window_version)
         log.session = replace(
@@ -104,30 +135,46 @@ class InMemoryRemovals(InMemoryCompactions, InMemoryVectors):
             window=versions.window,
             update_time=max(log.session.update_time, request.now),
         )
+        log.whole.add(versions.log_version)
+        unnamed = isinstance(request.what, Clear | Rewind)
         outcome = Outcome(
-            removed=len(active) if is_clear else len(plan.gone),
-            seqs=() if is_clear else tuple(entry.seq for entry in plan.gone),
+            removed=len(active) if is_clear else len(plan.gone) + len(plan.again),
+            seqs=() if unnamed else tuple(entry.seq for entry in plan.gone),
             added=in_order(request.drafts, {each.event_id: each.seq for each in added}, plan.replays),
             versions=versions,
             erased=erased,
+            restored=len(plan.restored),
         )
         if appends_only:
             self._record(request.tenant, log, ChangeKind.APPENDED, request.now, since=before.last_seq)
         else:
-            removal = Removal(
-                request.kind,
-                request.erase or request.kind is RemovalKind.ERASED,
-                outcome.removed,
-                () if is_clear else tuple(given_id(entry.event_id) for entry in plan.gone[:MOST_REMOVED]),
-                outcome.seqs[:MOST_REMOVED],
-                before.last_seq if is_clear else 0,
-                len(added),
-            )
-            self._record(request.tenant, log, ChangeKind.REMOVED, request.now, since=before.last_seq, removal=removal)
+            self._report_removal(log, request, plan, outcome, before.last_seq)
         if added:
             appended = Appended(added, versions.log_version, versions.last_seq, versions.window)
             self._commits.appended(AppendRequest(request.tenant, request.ref, drafts, request.now), appended)
         return outcome
+
+    def _report_removal(self, log: Log, request: RemovalRequest, plan: _Plan, outcome: Outcome, last_seq: int) -> None:
+        """Adds the changes of a removal to the feed; brings back the state of a rewind. `last_seq`: before it."""
+        is_clear = isinstance(request.what, Clear)
+        left = sorted([*plan.gone, *plan.again], key=lambda entry: entry.position)
+        shown = () if is_clear else left[:MOST_REMOVED]
+        removal = Removal(
+            request.kind,
+            request.erase or request.kind is RemovalKind.ERASED,
+            outcome.removed,
+            tuple(given_id(entry.event_id) for entry in shown),
+            tuple(entry.seq for entry in shown),
+            last_seq if is_clear else plan.through,
+            outcome.versions.last_seq - last_seq,
+            len(plan.restored),
+        )
+        self._record(request.tenant, log, ChangeKind.REMOVED, request.now, since=last_seq, removal=removal)
+        if plan.state is not None:
+            change, totals = plan.state
+            log.state.apply(change, totals, outcome.versions.log_version)
+            record = record_of(StateScope.SESSION, totals.version, change)
+            self._record(request.tenant, log, ChangeKind.STATE, request.now, state=record)
 
     def _left(self, log: Log, entry: Entry, request: RemovalRequest) -> Entry:
         """Returns what stays of an event."""
@@ -165,8 +212,32 @@ def _plan(log: Log, request: RemovalRequest) -> _Plan:
             return _Plan([entry for entry in log.entries if given_id(entry.event_id) in wanted and not entry.erased])
         case Suffix() as suffix:
             return _suffix(log, request, suffix)
+        case Rewind(at):
+            return _rewind(log, request, at)
         case Upsert() as upsert:
             return _upsert(log, request, upsert)
+
+
+def _rewind(log: Log, request: RemovalRequest, at: AsOf) -> _Plan:
+    point = log.point(at)
+    gone = [entry for entry in log.entries if entry.seq > point.seq and not (entry.erased if request.erase else entry.archived)]
+    of_then = [entry for entry in log.entries if entry.seq <= point.seq and not entry.erased]
+    back = [entry for entry in of_then if entry.archived and not entry.archived_at(point.log_version)]
+    again = [entry for entry in of_then if not entry.archived and entry.archived_at(point.log_version)]
+    check_rewound(at, len(gone) + len(back) + len(again))
+    was = log.state.as_of(point.log_version)
+    now = log.state.values
+    patch = StatePatch({key: was[key] for key in was}, tuple(sorted(key for key in now if key not in was)))
+    return _Plan(gone, restored=back, again=again, state=log.state.planned(patch, "state"), through=point.seq)
+
+
+def _archived(entry: Entry, version: int) -> Entry:
+    return replace(entry, archived=True, archived_version=version)
+
+
+def _restored(entry: Entry, version: int) -> Entry:
+    past = (*entry.past, (entry.archived_version, version))
+    return replace(entry, archived=False, archived_version=0, past=past)
 
 
 def _of_branch(log: Log, branch: str | None) -> list[Entry]:

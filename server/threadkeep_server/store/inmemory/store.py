@@ -9,20 +9,43 @@ from ...domain import errors
 from ...domain.feed import ChangeKind
 from ...domain.filters import select
 from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
-from ...domain.session_updates import updated
-from ..contract.events import Appended, AppendedEvent, AppendRequest, Cursor, EventPage, EventQuery, replayed_append
+from ...domain.removals import Operation, Outcome
+from ...domain.state.state import StatePage, StateQuery, state_name
+from ...domain.updates.session_updates import updated
+from ..contract.events import (
+    Appended,
+    AppendedEvent,
+    AppendRequest,
+    ContextPage,
+    Cursor,
+    EventPage,
+    EventQuery,
+    replayed_append,
+)
 from ..contract.feed import change_snapshot
+from ..contract.loading import Loaded, LoadQuery, fitting_state, limited
 from ..contract.maintenance import StoreInfo, Totals
 from ..contract.search import SearchCursor, SearchHit, SearchPage, SearchQuery
 from ..contract.sessions import EXPIRED, MOST_COUNTED, Expired, SessionPage, SessionQuery
 from .erasure import InMemoryErasures
 from .feed import InMemoryFeed
+from .forks import InMemoryForks
 from .logs import Entry, Log
 from .maintenance import InMemoryMaintenance
+from .moves import InMemoryMoves
 from .removals import InMemoryRemovals, known_outcome, note_outcome
+from .session_reads import InMemorySessionReads
 
 
-class InMemoryStore(InMemoryRemovals, InMemoryFeed, InMemoryErasures, InMemoryMaintenance):
+class InMemoryStore(
+    InMemoryRemovals,
+    InMemoryForks,
+    InMemoryMoves,
+    InMemoryFeed,
+    InMemoryErasures,
+    InMemorySessionReads,
+    InMemoryMaintenance,
+):
     """Store in memory."""
 
     async def create_session(
@@ -56,16 +79,22 @@ class InMemoryStore(InMemoryRemovals, InMemoryFeed, InMemoryErasures, InMemoryMa
             by(page[-1]) if len(page) < len(found) else None,
             min(len(matching), MOST_COUNTED + 1) if query.count else None,
             _newest(page, query.max_bytes) if query.newest else (),
+            _states(page, query.max_bytes // 2) if query.states else (),
             [by(log) for log in page],
         )
 
-    async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
+    async def update_session(
+        self, tenant: str, ref: SessionRef, change: SessionChange, operation: Operation | None = None
+    ) -> Session:
         log = self._existing(tenant, ref)
+        if known_outcome(log, operation, change.update_time) is not None:
+            return log.session
         before = log.session.labels
         log.session = session = updated(log.session, change)
         labels_before = None if session.labels == before else before
         after = change_snapshot(session)
         self._record(tenant, log, ChangeKind.UPDATED, change.update_time, after=after, labels_before=labels_before)
+        note_outcome(log, operation, change.update_time, Outcome(versions=session.versions))
         return session
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
@@ -153,6 +182,25 @@ class InMemoryStore(InMemoryRemovals, InMemoryFeed, InMemoryErasures, InMemoryMa
             following = Cursor(page[-1].position, found[-1].position if fixed else None)
         return EventPage([entry.stored for entry in page], following, log.session.log_version, log.session.last_seq)
 
+    async def load_session(self, tenant: str, ref: SessionRef, query: LoadQuery) -> Loaded:
+        # Nothing else runs meanwhile: none of these suspends.
+        session, left = self._existing(tenant, ref).session, query.max_bytes
+        states, budget = {}, query.state_bytes
+        for scope in query.scopes:
+            page = await self.get_state(tenant, state_name(scope, session.ref), StateQuery(max_bytes=budget))
+            states[scope], budget = fitting_state(page, budget)
+        left -= query.state_bytes - budget
+        log = self._existing(tenant, session.ref)
+        newest = _newest([log], left // 2)[0] if query.newest else None
+        found: EventPage | ContextPage | None = None
+        if query.log is not None:
+            wanted = limited(query.log, left - (0 if newest is None else log.entries[-1].size))
+            if isinstance(wanted, EventQuery):
+                found = await self.list_events(tenant, session.ref, wanted)
+            else:
+                found = await self.get_context(tenant, session.ref, wanted, query.context_bytes)
+        return Loaded(session, states, newest, found)
+
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
         logs = {log.number: log for log in self._within(tenant, query.scope)}
         # One session is read in window order; several are interleaved by time.
@@ -208,6 +256,7 @@ def _listed(session: Session, query: SessionQuery) -> bool:
         and query.user_id in (None, session.ref.user_id)
         and query.labels.items() <= session.labels.items()
         and session.ref.session_id.startswith(query.prefix)
+        and (not query.forked_from or (session.parent is not None and session.parent.session_id == query.forked_from))
         and (query.updated_after is None or session.update_time > query.updated_after)
         and (query.updated_before is None or session.update_time < query.updated_before)
     )
@@ -222,6 +271,16 @@ def _newest(logs: Sequence[Log], max_bytes: int) -> list[StoredEvent | None]:
         max_bytes -= 0 if last is None else last.size
         newest.append(None if last is None else last.stored)
     return newest
+
+
+def _states(logs: Sequence[Log], max_bytes: int) -> list[StatePage]:
+    states: list[StatePage] = []
+    for log in logs:
+        totals = log.state.totals
+        fits = totals.bytes <= max_bytes
+        max_bytes -= totals.bytes if fits else 0
+        states.append(StatePage(dict(log.state.values) if fits else {}, totals.version, more=not fits))
+    return states
 
 
 def _check_expectations(request: AppendRequest, log: Log | None) -> None:

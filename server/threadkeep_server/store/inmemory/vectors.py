@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ...domain.memories import MemoryScope
 from ...domain.model import Caller
-from ...domain.scopes import EventScope
+from ...domain.scopes import EventScope, UserScope
 from ..contract.codec import Codec
 from ..contract.vectors import Embedded, Floats, Source, Unembedded, check_dimension, check_vectors
 from .memories import InMemoryMemories
@@ -33,6 +34,8 @@ class InMemoryVectors(InMemorySearch, InMemoryMemories):
         """Dimensions by model name, in the order of the models' numbers, which start at 1."""
         self._present = 0
         self._events_done: dict[int, _Done] = {}
+        self._arrivals: Counter[tuple[str, str]] = Counter()
+        """How many sessions have come to a user from other ones."""
 
     async def vector_model(self, name: str, dimension: int) -> int:
         check_dimension(name, dimension, self._dimensions.get(name))
@@ -72,7 +75,8 @@ class InMemoryVectors(InMemorySearch, InMemoryMemories):
             for entry in log.entries
             if (done := self._events_done.get(entry.key)) and done.model == model and done.vector is not None
         ]
-        return self._embedded(found, model, after, limit)
+        arrivals = self._arrivals[tenant, scope.user_id] if isinstance(scope, UserScope) else 0
+        return self._embedded(found, model, after, limit)._replace(arrivals=arrivals)
 
     async def memory_vectors(self, tenant: str, scope: MemoryScope, model: int, after: int, limit: int) -> Embedded:
         found = [

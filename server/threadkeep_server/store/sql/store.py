@@ -23,6 +23,7 @@ from .event_removals.store import SqlRemovals
 from .event_removals.tombstones import Eraser
 from .feed.stalls import StallWatch
 from .feed.store import SqlFeed
+from .forks.store import SqlForks
 from .log.slices.archivings import archivings, mark_slice
 from .log.slices.removals import removals, remove_slice
 from .log.slices.worker import Slices
@@ -30,6 +31,7 @@ from .log.store import GroupedWrites, SqlEvents, SqlSessions
 from .log.unit_runner import UnitRunner, translate_errors
 from .maintenance import SqlMaintenance
 from .memories.store import SqlMemories, open_memory_index
+from .moves.store import SqlMoves
 from .scan_budget import ScanLimits
 from .schema import incarnations, versions
 from .search.cleaner import Cleaner, Merged
@@ -37,6 +39,7 @@ from .search.indexer import Indexer
 from .search.store import SqlSearch
 from .search.term_index import TermIndex
 from .search.text_index import TextIndex, open_index
+from .session_reads.store import SqlSessionReads
 from .state.store import SqlStates
 from .vectors.index import VectorIndex
 from .vectors.pgvector import open_vectors
@@ -81,8 +84,12 @@ class SqlStore:
         self._use_events(SqlEvents(self._units, self._writes, self._commits, scan_limits))
         self._eraser = Eraser(self._units, prepared.stored_index, deleted)
         self._use_states(SqlStates(self._units, self._writes.patch))
+        self._use_session_reads(SqlSessionReads(self._units, scan_limits))
         self._use_compactions(SqlCompactions(self._units, self._archiver, self._commits))
         self.remove = SqlRemovals(self._units, self._archiver, self._eraser, self._commits, clock).remove
+        self._forks = SqlForks(self._units, self._archiver, self._eraser, self._commits, deleted, clock)
+        self.fork = self._forks.fork
+        self.move_session = SqlMoves(self._units, self._commits).move_session
         self._use_feed(SqlFeed(self._units, self._commits, seen, indexed=indexed))
         transactions = Capability.FUNCTIONS in engine.capabilities
         self._encrypter: Encrypter | None = None
@@ -95,12 +102,14 @@ class SqlStore:
         self._use_vectors(SqlVectors(self._units, prepared.vectors))
         self._memories = SqlMemories(self._units, prepared.memories, scan_limits, deleted)
         self._use_memories(self._memories)
-        self.erase = SqlErasures(self._units, prepared.memories, [self._commits.committed, *deleted], clock).erase
+        erasures = SqlErasures(self._units, prepared.memories, [self._commits.committed, *deleted], clock)
+        self.erase, self.list_users = erasures.erase, erasures.list_users
         facts = SqlMaintenance(self._units, self._writes, prepared.store_id, prepared.begun.token_key, indexed=indexed)
         self._use_maintenance(facts)
         self._indexer: Indexer | None = None
         if prepared.events is not None:
-            self._indexer = Indexer(engine, prepared.events, codec, busy=self._writes.busy)
+            gave = None if prepared.vectors is None else prepared.vectors.gave
+            self._indexer = Indexer(self._units.statements, prepared.events, codec, gave, busy=self._writes.busy)
             self._commits.subscribe(self._indexer.hint)
 
     def _new_cleaner(self, prepared: Prepared) -> Cleaner | None:
@@ -116,6 +125,7 @@ class SqlStore:
         self._run("remover", self._remover.run())
         self._run("archiver", self._archiver.run())
         self._run("eraser", self._eraser.run())
+        self._run("unfinished forks", self._forks.run())
         if self._indexer is not None:
             self._run("indexer", self._indexer.run())
         if self._cleaner is not None:
@@ -171,6 +181,12 @@ class SqlStore:
     def _use_states(self, states: SqlStates) -> None:
         self.get_state = states.get_state
         self.patch_state = states.patch_state
+
+    def _use_session_reads(self, reads: SqlSessionReads) -> None:
+        self.load_session = reads.load_session
+        self.list_branches = reads.list_branches
+        self.list_usage = reads.list_usage
+        self.erasable = reads.erasable
 
     def _use_compactions(self, compactions: SqlCompactions) -> None:
         self.read_window = compactions.read_window

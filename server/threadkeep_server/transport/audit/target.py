@@ -13,7 +13,19 @@ _MOST_CHARACTERS: Final = 256
 _PARTS: Final = frozenset({"session", "scope", "user", "app", "ids", "event_ids", "parked_ids", "append", "join", "names"})
 """Messages with names in them."""
 _NAMES: Final = frozenset(
-    {"app", "user_id", "session_id", "event_id", "compaction_id", "name", "all", "server", "request_id", "operation_id"}
+    {
+        "app",
+        "user_id",
+        "new_user_id",
+        "session_id",
+        "event_id",
+        "compaction_id",
+        "name",
+        "all",
+        "server",
+        "request_id",
+        "operation_id",
+    }
 )
 _IDS: Final = frozenset({"ids", "event_ids", "expected_event_ids", "parked_ids"})
 _NAMED: Final = "names"

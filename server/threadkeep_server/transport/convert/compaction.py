@@ -10,7 +10,7 @@ from threadkeep.v1 import compaction_pb2, compaction_service_pb2, event_pb2
 from ...domain import validation
 from ...domain.errors import BatchTooLarge, EventIdConflict, EventTooLarge, InvalidField
 from ...domain.model import Compaction, EventDraft
-from ...service.compaction.compaction_runner import Prepared
+from ...service.compaction.prepared import Prepared
 from ...service.compaction.requests import Application, Replacement
 from ...store.contract.compaction import PolicyKey, PolicyScope
 from .events import DraftMaker, drafts_of
@@ -82,6 +82,15 @@ def application_of(
         actor=validation.identifier("actor", request.actor),
         dry_run=request.dry_run,
     )
+
+
+def plan_of(
+    plan: compaction_pb2.CompactionPlan, branch: str, limits: validation.Limits, make_draft: DraftMaker
+) -> tuple[Sequence[str], dict[str | None, list[EventDraft]]]:
+    """Returns the events to archive and to insert of a plan that was made elsewhere. Raises InvalidField, BatchTooLarge,
+    EventTooLarge."""
+    request = compaction_service_pb2.ApplyCompactionRequest(inserts=plan.inserts, branch=branch)
+    return _ids("archive_event_ids", plan.archive_event_ids), _inserts(request, limits, make_draft)
 
 
 def _check_archive(request: compaction_service_pb2.ApplyCompactionRequest) -> str | None:

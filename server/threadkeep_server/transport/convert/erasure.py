@@ -1,12 +1,15 @@
-"""Conversion of erasures."""
+"""Conversion of erasures, and of the users who have data to erase."""
 
 from __future__ import annotations
+
+import json
 
 from threadkeep.v1 import erasure_pb2, session_service_pb2
 
 from ...domain import validation
 from ...domain.erasure import ErasureScope
 from ...service.erasure import Receipt
+from ...store.contract.erasure import UserName
 from .sessions import set_time
 
 
@@ -42,3 +45,17 @@ def receipt_to(receipt: Receipt) -> erasure_pb2.ErasureReceipt:
     if erased.finish_time is not None:
         set_time(made.finish_time, erased.finish_time)
     return made
+
+
+def user_to(user: UserName) -> session_service_pb2.UserRef:
+    return session_service_pb2.UserRef(app=user.app, user_id=user.user_id)
+
+
+def cursor_to(user: UserName) -> str:
+    """Returns the text of a page token."""
+    return json.dumps(user)
+
+
+def cursor_of(text: str) -> UserName:
+    """Returns what cursor_to was given."""
+    return UserName(*json.loads(text))

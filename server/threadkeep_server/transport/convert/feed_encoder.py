@@ -13,6 +13,7 @@ from threadkeep.v1 import event_removal_pb2 as removal_pb
 from threadkeep.v1 import session_pb2
 from threadkeep.v1 import subscription_pb2 as pb
 
+from ...compaction.triggers import Trigger
 from ...domain.feed import Bookmark, Change, ChangeKind, FeedEvent, FeedScope, Position
 from ...domain.model import SessionRef
 from ...feed.encoder import CheckpointKind
@@ -24,12 +25,14 @@ from .compaction import compaction_to
 from .removals import removal_to
 from .sessions import ref_to, session_to, set_time
 from .state import state_change_to
+from .strategies import trigger_to
 
 _CACHED_SESSIONS = 16_384
 # WatchSessionResponse and WatchAllResponse: changes.
 _CHANGES = delimited(1)
 # Change.
 _SESSION, _BATCH, _COMPACTION, _SESSION_CHANGE, _RESUME_TOKEN, _STATE, _REMOVAL = map(delimited, (1, 2, 3, 4, 6, 9, 10))
+_COMPACTION_DUE = delimited(11)
 # EventBatch and CompactionNotice.
 _EVENTS, _RECORD, _INSERTED, _BATCH_STATE = delimited(1), delimited(1), delimited(2), delimited(3)
 # RemovalNotice.
@@ -38,11 +41,12 @@ _REMOVAL_CONTINUES = removal_pb.RemovalNotice(continues=True).SerializeToString(
 _BATCH_CONTINUES = pb.EventBatch(continues=True).SerializeToString()
 _NOTICE_CONTINUES = pb.CompactionNotice(continues=True).SerializeToString()
 
-_WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED, ChangeKind.REMOVED)
+_WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED, ChangeKind.REMOVED, ChangeKind.COPIED)
 _SESSION_KINDS = {
     ChangeKind.CREATED: pb.SESSION_CHANGE_KIND_CREATED,
     ChangeKind.UPDATED: pb.SESSION_CHANGE_KIND_UPDATED,
     ChangeKind.DELETED: pb.SESSION_CHANGE_KIND_DELETED,
+    ChangeKind.MOVED: pb.SESSION_CHANGE_KIND_MOVED_IN,
 }
 
 
@@ -101,6 +105,11 @@ def delivery_change(change: Change, events: Sequence[FeedEvent]) -> bytes:
     return b"".join((_session(change.ref), *_fields(change, [published(event) for event in events])))
 
 
+def compaction_due(trigger: Trigger) -> bytes:
+    """Returns the encoded field of Change that requests a compaction."""
+    return single(_COMPACTION_DUE, pb.CompactionDue(trigger=trigger_to(trigger)).SerializeToString())
+
+
 @lru_cache(maxsize=_CACHED_SESSIONS)
 def _session(ref: SessionRef) -> bytes:
     return single(_SESSION, ref_to(ref).SerializeToString())
@@ -131,7 +140,7 @@ def _fields(change: Change, bodies: Sequence[bytes], *, continues: bool = False)
 
 def _kind(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -> bytes:
     """Returns the encoded field of Change.kind."""
-    if change.kind is ChangeKind.APPENDED:
+    if change.kind in (ChangeKind.APPENDED, ChangeKind.COPIED):
         rest = _BATCH_CONTINUES if continues else b"" if change.state is None else single(_BATCH_STATE, _state(change))
         return single(_BATCH, repeated(_EVENTS, bodies) + rest)
     if change.kind is ChangeKind.COMPACTED:
@@ -151,7 +160,11 @@ def _state(change: Change) -> bytes:
 
 
 def _session_change(change: Change) -> pb.SessionChange:
-    kind = pb.SESSION_CHANGE_KIND_EXPIRED if change.expired else _SESSION_KINDS[change.kind]
+    kind = _SESSION_KINDS[change.kind]
+    if change.expired:
+        kind = pb.SESSION_CHANGE_KIND_EXPIRED
+    elif change.moved:
+        kind = pb.SESSION_CHANGE_KIND_MOVED_OUT
     after = change.after
     if after is None:
         session = session_pb2.Session(ref=ref_to(change.ref), labels=change.labels)

@@ -13,6 +13,7 @@ from threadkeep.v1 import event_service_pb2, session_pb2
 
 from ...domain import validation
 from ...domain.errors import InvalidField
+from ...domain.filters import EventFilter
 from ...domain.removals import MOST_REMOVED, Operation, Removal
 from ...service.removals import Removing
 from ..wire.codec import published
@@ -22,7 +23,14 @@ from .sessions import counters_to
 
 _MODES = frozenset(pb.RemovalMode.values())
 _EVENTS = delimited(1)
-R = TypeVar("R", pb.ClearEventsResponse, pb.EraseEventsResponse, pb.PopEventsResponse, event_service_pb2.ReplaceSuffixResponse)
+R = TypeVar(
+    "R",
+    pb.ClearEventsResponse,
+    pb.EraseEventsResponse,
+    pb.PopEventsResponse,
+    pb.RewindSessionResponse,
+    event_service_pb2.ReplaceSuffixResponse,
+)
 
 
 def removal_to(removal: Removal) -> pb.RemovalNotice:
@@ -34,6 +42,7 @@ def removal_to(removal: Removal) -> pb.RemovalNotice:
         event_ids=removal.event_ids,
         seqs=removal.seqs,
         through_seq=removal.through_seq,
+        restored=removal.restored,
     )
 
 
@@ -81,11 +90,29 @@ def event_ids_of(field: str, ids: Sequence[str]) -> list[str]:
     return list(ids)
 
 
+def erased_filter(request: pb.EraseEventsRequest) -> EventFilter | None:
+    """Returns the events to erase; None if the request names them. Raises InvalidField unless there is one selection."""
+    chosen = [name for name in ("event_ids", "invocation_ids", "branch") if getattr(request, name)]
+    if len(chosen) > 1:
+        raise InvalidField(chosen[1], f"and {chosen[0]} are mutually exclusive")
+    if request.branch:
+        return EventFilter(branch=validation.branch("branch", request.branch), exact_branch=True)
+    if not request.invocation_ids:
+        return None
+    validation.count("invocation_ids", request.invocation_ids, validation.MAX_INVOCATIONS)
+    names = (
+        validation.identifier(f"invocation_ids[{i}]", each, required=True) for i, each in enumerate(request.invocation_ids)
+    )
+    return EventFilter(invocation_ids=frozenset(names))
+
+
 def branch_of(request: pb.PopEventsRequest | event_service_pb2.ReplaceSuffixRequest) -> str | None:
     return validation.branch("branch", request.branch) if request.HasField("branch") else None
 
 
-def version_of(request: pb.PopEventsRequest | pb.ClearEventsRequest | pb.EraseEventsRequest) -> int | None:
+def version_of(
+    request: pb.PopEventsRequest | pb.ClearEventsRequest | pb.EraseEventsRequest | pb.RewindSessionRequest,
+) -> int | None:
     return request.expected_log_version if request.HasField("expected_log_version") else None
 
 

@@ -15,12 +15,14 @@ from ...service.search.ranked_search import RankedHit, RankedPage
 from ...service.search.search_pipeline import Highlights
 from ...service.user_events import UserEventPage
 from ...store.contract.events import ContextPage, EventPage
+from ...store.contract.loading import Loaded
 from ..wire.codec import published
 from ..wire.wire_format import delimited, repeated, single
 from .search import highlights_to
-from .sessions import counters_to, ref_to
+from .sessions import counters_to, ref_to, session_to
+from .state import session_state_to
 
-_FIELD_1, _FIELD_2, _FIELD_5, _FIELD_6 = map(delimited, (1, 2, 5, 6))
+_FIELD_1, _FIELD_2, _FIELD_3, _FIELD_4, _FIELD_5, _FIELD_6 = map(delimited, range(1, 7))
 
 
 def get_event_response(event: StoredEvent) -> bytes:
@@ -57,6 +59,17 @@ def get_context_response(page: ContextPage) -> bytes:
         max_bytes=page.max_bytes,
     )
     return repeated(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
+
+
+def load_session_response(loaded: Loaded, next_page_token: str) -> bytes:
+    first = event_service_pb2.LoadSessionResponse(session=session_to(loaded.session), state=session_state_to(loaded.states))
+    newest = b"" if loaded.newest is None else single(_FIELD_3, published(loaded.newest))
+    log = b""
+    if isinstance(loaded.log, EventPage):
+        log = single(_FIELD_4, list_events_response(loaded.log, next_page_token))
+    elif loaded.log is not None:
+        log = single(_FIELD_5, get_context_response(loaded.log))
+    return first.SerializeToString() + newest + log
 
 
 def literal_events_response(page: LiteralPage, next_page_token: str) -> bytes:

@@ -38,8 +38,10 @@ def session_query_of(
         updated_after=time_of("updated_after", request.updated_after) if request.HasField("updated_after") else None,
         updated_before=time_of("updated_before", request.updated_before) if request.HasField("updated_before") else None,
         prefix=validation.identifier("session_id_prefix", request.session_id_prefix),
+        forked_from=validation.identifier("forked_from", request.forked_from),
         offset=request.offset if cursor is None else 0,
         count=request.with_total,
         newest=request.with_newest_event,
+        states=request.with_state,
         max_bytes=limits.max_response_bytes // 2,
     )

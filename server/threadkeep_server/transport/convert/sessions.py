@@ -13,10 +13,10 @@ from threadkeep.v1 import filter_pb2, session_pb2, session_service_pb2
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.filters import Authors, AuthorStep, EventFilter
-from ...domain.model import ROLES, SECOND_NS, Counters, Role, Session, SessionRef, Usage
-from ...domain.session_updates import etag_of
+from ...domain.model import ROLES, SECOND_NS, Counters, Parent, Role, Session, SessionRef, Usage
+from ...domain.updates.session_updates import etag_of
 from ...search import patterns
-from ...service.sessions import Expiry, SessionDraft, SessionPatch
+from ...service.sessions import Expiry, Origin, SessionDraft, SessionPatch
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
 _MAX_CACHED_BYTES = 256
@@ -79,16 +79,29 @@ def ttl_of(field: str, value: Duration, otherwise: str = "use never_expires") ->
 def session_draft(
     request: session_service_pb2.CreateSessionRequest | session_service_pb2.UpdateSessionRequest,
 ) -> SessionDraft:
-    create_time = None
-    if isinstance(request, session_service_pb2.CreateSessionRequest) and request.HasField("create_time"):
-        create_time = time_of("create_time", request.create_time)
+    create_time = origin = None
+    if isinstance(request, session_service_pb2.CreateSessionRequest):
+        create_time = time_of("create_time", request.create_time) if request.HasField("create_time") else None
+        origin = _origin_of(request.parent) if request.HasField("parent") else None
     return SessionDraft(
         create_time=create_time,
         expiry=expiry_of(request.expiry),
         metadata_json=validation.json_object("metadata_json", request.metadata_json),
         labels=validation.labels("labels", request.labels),
         context_bytes=_context_bytes(request.context_bytes),
+        origin=origin,
     )
+
+
+def _origin_of(parent: session_pb2.SessionParent) -> Origin:
+    named = parent.session
+    session_id = validation.identifier("parent.session.session_id", named.session_id, required=True)
+    uid = validation.identifier("parent.uid", parent.uid, required=True)
+    for name in ("at_seq", "at_log_version"):
+        if getattr(parent, name) < 0:
+            raise InvalidField(f"parent.{name}", "must not be negative")
+    ref = SessionRef(named.app, named.user_id, session_id)
+    return Origin(ref, Parent(session_id, uid, parent.at_seq, parent.at_log_version))
 
 
 def session_patch(request: session_service_pb2.UpdateSessionRequest) -> SessionPatch:
@@ -124,12 +137,18 @@ def session_to(session: Session) -> session_pb2.Session:
         window=counters_to(session.window),
         usage=usage_to(session.usage),
         context_bytes=session.context_bytes,
+        content_bytes=session.content_bytes,
         etag=etag_of(session),
     )
     set_time(result.create_time, session.create_time)
     set_time(result.update_time, session.update_time)
     if session.expire_time is not None:
         set_time(result.expire_time, session.expire_time)
+    if (parent := session.parent) is not None:
+        # The owner of the parent is the first one of the fork, whom a later one need not know.
+        owner = "" if session.moved else session.ref.user_id
+        result.parent.session.CopyFrom(ref_to(SessionRef(session.ref.app, owner, parent.session_id)))
+        result.parent.at_seq, result.parent.at_log_version, result.parent.uid = parent.seq, parent.log_version, parent.uid
     return result
 
 

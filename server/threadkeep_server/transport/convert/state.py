@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from threadkeep.v1 import state_pb2, subscription_pb2
 from threadkeep.v1 import state_service_pb2 as pb
@@ -22,14 +23,18 @@ from ...domain.state.state import (
 )
 from .sessions import ref_of
 
+_FIELDS: dict[StateScope, Literal["session", "user", "app"]] = {
+    StateScope.SESSION: "session",
+    StateScope.USER: "user",
+    StateScope.APP: "app",
+}
+"""The fields of StateDelta."""
 _SCOPES = {0: StateScope.SESSION} | {int(scope): scope for scope in StateScope}
 
 
 def name_of(request: pb.GetStateRequest | pb.PatchStateRequest) -> StateName:
     """Returns the name of the state. The service adds what the credential implies, and checks that nothing is missing."""
-    scope = _SCOPES.get(request.scope)
-    if scope is None:
-        raise InvalidField("scope", "must be STATE_SCOPE_SESSION, STATE_SCOPE_USER or STATE_SCOPE_APP")
+    scope = scope_of("scope", request.scope)
     ref = ref_of(request.session, creating=scope is not StateScope.SESSION)
     if scope is not StateScope.SESSION and ref.session_id:
         raise InvalidField("session.session_id", "must be empty: the state is not that of a session")
@@ -78,8 +83,9 @@ def values_of(field: str, values: Mapping[str, str]) -> dict[str, str]:
 
 def delta_of(field: str, delta: state_pb2.StateDelta) -> StateDelta | None:
     """Returns the checked changes by scope; None if there are none."""
-    given = {StateScope.SESSION: delta.session, StateScope.USER: delta.user, StateScope.APP: delta.app}
-    patches = {scope: patch_of(f"{field}.{scope.name.lower()}", patch) for scope, patch in given.items()}
+    patches = {
+        scope: patch_of(f"{field}.{name}", getattr(delta, name)) for scope, name in _FIELDS.items() if delta.HasField(name)
+    }
     return {scope: patch for scope, patch in patches.items() if patch} or None
 
 
@@ -90,6 +96,31 @@ def _keys(field: str, keys: Sequence[str]) -> tuple[str, ...]:
 
 def state_to(page: StatePage) -> state_pb2.State:
     return state_pb2.State(values=page.values, version=page.version)
+
+
+def state_page_to(page: StatePage) -> state_pb2.StatePage:
+    last = max(page.values, key=str.encode, default="") if page.more else ""
+    return state_pb2.StatePage(values=page.values, version=page.version, more=page.more, next_key=last)
+
+
+def session_state_to(states: Mapping[StateScope, StatePage]) -> state_pb2.SessionState:
+    return state_pb2.SessionState(**{scope.name.lower(): state_page_to(page) for scope, page in states.items()})
+
+
+def scopes_of(field: str, scopes: Sequence[int]) -> list[StateScope]:
+    """Returns the scopes, each once. Raises InvalidField."""
+    validation.count(field, scopes, len(StateScope))
+    found = [scope_of(f"{field}[{i}]", scope) for i, scope in enumerate(scopes)]
+    if len(set(found)) < len(found):
+        raise InvalidField(field, "must not have duplicates")
+    return found
+
+
+def scope_of(field: str, value: int) -> StateScope:
+    scope = _SCOPES.get(value)
+    if scope is None:
+        raise InvalidField(field, "must be STATE_SCOPE_SESSION, STATE_SCOPE_USER or STATE_SCOPE_APP")
+    return scope
 
 
 def state_change_to(record: StateRecord) -> subscription_pb2.StateChange:

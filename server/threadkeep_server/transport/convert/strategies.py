@@ -7,6 +7,7 @@ from typing import Any
 from threadkeep.v1 import compaction_pb2 as pb
 
 from ...compaction.plan import Strategy
+from ...compaction.strategies.outside import AnyStrategy, Consumer, Webhook
 from ...compaction.strategies.pipeline import MAX_STEPS, Pipeline
 from ...compaction.strategies.recursive_summary import RecursiveSummary
 from ...compaction.strategies.sliding_window import SlidingWindow
@@ -14,6 +15,7 @@ from ...compaction.strategies.token_budget import TokenBudget
 from ...compaction.strategies.trim_tool_results import TrimToolResults
 from ...compaction.strategies.turn_window import TurnWindow
 from ...compaction.triggers import MAX_DEPTH, AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
+from ...domain import validation
 from ...domain.errors import InvalidField
 from ...service.compaction.policies import Policy
 from ..wire.json_codec import from_json
@@ -46,6 +48,23 @@ def trigger_of(trigger: pb.CompactionTrigger, field: str = "trigger", depth: int
     raise InvalidField(field, "must set one of turns_over, tokens, bytes, events, any_of or all_of")
 
 
+def trigger_to(trigger: Trigger) -> pb.CompactionTrigger:
+    """The inverse of `trigger_of`."""
+    match trigger:
+        case TurnCount():
+            return pb.CompactionTrigger(turns_over=trigger.max_turns)
+        case TokenCount():
+            return pb.CompactionTrigger(tokens=trigger.threshold)
+        case ByteSize():
+            return pb.CompactionTrigger(bytes=trigger.threshold)
+        case EventCount():
+            return pb.CompactionTrigger(events=trigger.threshold)
+        case AnyOf():
+            return pb.CompactionTrigger(any_of=pb.TriggerList(triggers=map(trigger_to, trigger.triggers)))
+        case AllOf():
+            return pb.CompactionTrigger(all_of=pb.TriggerList(triggers=map(trigger_to, trigger.triggers)))
+
+
 def _several(triggers: pb.TriggerList, field: str, depth: int) -> tuple[Trigger, ...]:
     if depth >= MAX_DEPTH:
         raise InvalidField(field, f"must be nested at most {MAX_DEPTH} deep")
@@ -54,8 +73,16 @@ def _several(triggers: pb.TriggerList, field: str, depth: int) -> tuple[Trigger,
     return tuple(trigger_of(each, f"{field}.triggers[{i}]", depth + 1) for i, each in enumerate(triggers.triggers))
 
 
-def strategy_of(strategy: pb.CompactionStrategy, field: str = "strategy") -> Strategy:
+def strategy_of(strategy: pb.CompactionStrategy, field: str = "strategy") -> AnyStrategy:
     """Returns the validated strategy with defaults. Raises InvalidField with a field within `field`."""
+    if strategy.HasField("webhook"):
+        return Webhook(validation.identifier(f"{field}.webhook.name", strategy.webhook.name, required=True))
+    if strategy.HasField("consumer"):
+        return Consumer(validation.identifier(f"{field}.consumer.name", strategy.consumer.name, required=True))
+    return _planned_here(strategy, field)
+
+
+def _planned_here(strategy: pb.CompactionStrategy, field: str) -> Strategy:
     kind = strategy.WhichOneof("kind")
     if kind == "sliding_window":
         return SlidingWindow(**_given(max_events=strategy.sliding_window.max_events), field=field)
@@ -74,14 +101,17 @@ def strategy_of(strategy: pb.CompactionStrategy, field: str = "strategy") -> Str
         return Pipeline(tuple(_step_of(step, f"{at}[{i}]") for i, step in enumerate(strategy.pipeline.steps)), field=field)
     raise InvalidField(
         field,
-        "must set one of sliding_window, turn_window, token_budget, recursive_summary, trim_tool_results or pipeline",
+        "must set one of sliding_window, turn_window, token_budget, recursive_summary, trim_tool_results, pipeline, webhook or "
+        "consumer",
     )
 
 
 def _step_of(step: pb.CompactionStrategy, field: str) -> Strategy:
     if step.HasField("pipeline"):  # checked first, because pipelines can nest without limit
         raise InvalidField(f"{field}.pipeline", "must not be nested")
-    return strategy_of(step, field)
+    if (kind := step.WhichOneof("kind")) in ("webhook", "consumer"):
+        raise InvalidField(f"{field}.{kind}", "must be the whole strategy, not a step of a pipeline")
+    return _planned_here(step, field)
 
 
 def _recursive_summary(wanted: pb.RecursiveSummary, field: str) -> RecursiveSummary:

@@ -24,7 +24,7 @@ from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
 from .frames import ENCODINGS, UNIMPLEMENTED, Disconnected, Messages, StatusError, framed
 from .headers import OK, Header, plain_status, status_headers, timeout_of
-from .receiving import FIRST_LOOK_S, LOOKS_WITHIN_S, received
+from .receiving import FIRST_LOOK_S, Looks, received
 
 _ANONYMOUS: Final = Caller("")
 _HEADERS: Final[list[Header]] = [(b"content-type", b"application/grpc"), (b"grpc-accept-encoding", ENCODINGS)]
@@ -47,6 +47,7 @@ class GrpcApp:
         max_request_bytes: int,
         calls: CallLimit = UNLIMITED,
         connections: ConnectionLimits = DEFAULT_LIMITS,
+        looks: Looks | None = None,
     ) -> None:
         """`public`: served without a credential, and while the server drains."""
         self._methods = {method.path: method for service in services for method in service.methods()}
@@ -55,6 +56,7 @@ class GrpcApp:
         self._most = max_request_bytes + MESSAGE_SLACK
         self._calls = calls
         self._connections = connections
+        self._looks = looks or Looks()
         self._draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,7 +65,7 @@ class GrpcApp:
             await self._serve(scope["path"], dict(scope["headers"]), receive, _Response(send))
 
     async def _serve(self, path: str, headers: dict[bytes, bytes], receive: Receive, response: _Response) -> None:
-        guard = _Guard(receive, self._connections)
+        guard = _Guard(receive, self._connections, self._looks)
         try:
             with guard.within(timeout_of(headers.get(b"grpc-timeout"))):
                 method, caller = await self._admit(path, headers)
@@ -106,9 +108,10 @@ class _Guard:
     disconnect.
     """
 
-    def __init__(self, receive: Receive, connections: ConnectionLimits) -> None:
+    def __init__(self, receive: Receive, connections: ConnectionLimits, looks: Looks) -> None:
         self._receive = receive
         self._connections = connections
+        self._looks = looks
         self._loop = asyncio.get_running_loop()
         self._call = asyncio.current_task()
         self._began = self._loop.time()
@@ -131,6 +134,7 @@ class _Guard:
         return self
 
     def __enter__(self) -> None:
+        self._looks.calls += 1
         self._wait()
 
     def _wait(self) -> None:
@@ -151,7 +155,7 @@ class _Guard:
             return
         if self.request_ended and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look())
-        self._looks_after = min(2 * self._looks_after, LOOKS_WITHIN_S)
+        self._looks_after = min(2 * self._looks_after, self._looks.longest_s)
         self._wait()
 
     def _expiry(self, now: float) -> ThreadkeepError | None:
@@ -174,6 +178,7 @@ class _Guard:
 
     def __exit__(self, *_: object) -> None:
         """Never cancels `_looking`: pyvoy does not expect that receiving is canceled."""
+        self._looks.calls -= 1
         if self._call is not None and self.expired:
             self._call.uncancel()
         self._call = None

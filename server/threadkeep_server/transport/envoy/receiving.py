@@ -12,6 +12,19 @@ from ..asgi import Receive
 FIRST_LOOK_S: Final = 0.05
 LOOKS_WITHIN_S: Final = 5.0
 """How long the departure of a client may remain unnoticed."""
+_LOOKS_PER_S: Final = 1000
+
+
+class Looks:
+    """How often calls look for the departure of their clients: the fewer there are, the more often. A look costs some 20
+    microseconds."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    @property
+    def longest_s(self) -> float:
+        return min(LOOKS_WITHIN_S, max(2 * FIRST_LOOK_S, self.calls / _LOOKS_PER_S))
 
 
 async def received(receive: Receive) -> MutableMapping[str, Any]:
@@ -19,7 +32,7 @@ async def received(receive: Receive) -> MutableMapping[str, Any]:
     return await asyncio.shield(receive())
 
 
-def until_departure(receive: Receive) -> Receive:
+def until_departure(receive: Receive, looks: Looks) -> Receive:
     """Returns a `receive` that after the end of the request returns when the client is gone, as the ASGI specification says.
 
     pyvoy's returns an empty part at once. For a request without a body it does not even suspend, so that an app that waits for
@@ -31,7 +44,7 @@ def until_departure(receive: Receive) -> Receive:
         nonlocal ended, pause_s
         while ended:
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, LOOKS_WITHIN_S)
+            pause_s = min(2 * pause_s, looks.longest_s)
             event = await received(receive)
             if event["type"] == "http.disconnect":
                 return event

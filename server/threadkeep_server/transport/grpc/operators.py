@@ -24,7 +24,7 @@ class ForOperators:
         self._server.add_generic_rpc_handlers(guarded)
 
     def add_registered_method_handlers(self, *_: object) -> None:
-        """These handlers would pass by the guard. The server for asyncio ignores them as well."""
+        """Ignores them: they would pass by the guard."""
 
 
 class _Guarded:

@@ -40,6 +40,8 @@ _KEEPALIVE_TIMEOUT_MS = 20_000
 # Calls that wait for a busy event loop. Beyond this number gRPC cancels some, beyond twice as many all, without a reason.
 _PENDING_CALLS = 20_000
 _CANCELLED_WITHIN_S = 1.0
+_APPENDS = frozenset({"AppendEvents", "AppendStream"})
+"""Methods that are accepted from queues of their own. Each costs every call of the others something."""
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -203,7 +205,9 @@ def _add_services(server: grpc.aio.Server, services: Sequence[Service], boundary
     for service in services:
         handlers = {method.name: boundary.handler(method) for method in service.methods()}
         name = service.descriptor.full_name
+        # Accepts one call at a time, in the order in which all came: a read may have to wait for thousands of others.
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
+        server.add_registered_method_handlers(name, {each: handlers[each] for each in _APPENDS & handlers.keys()})
     return [service.descriptor.full_name for service in services]
 
 
@@ -215,7 +219,6 @@ def _options(max_request_bytes: int, connections: ConnectionLimits) -> list[tupl
         ("grpc.max_send_message_length", -1),
         ("grpc.server.max_pending_requests", _PENDING_CALLS),
         ("grpc.server.max_pending_requests_hard_limit", 2 * _PENDING_CALLS),
-        # Calls wait in one queue in the order in which they came, before their caller is known.
         ("grpc.max_concurrent_streams", connections.calls),
         ("grpc.max_allowed_incoming_connections", connections.most),
         # Of TLS, and of HTTP/2 up to the client's settings.

@@ -33,8 +33,11 @@ from ..auth import Authenticator
 from ..client_certificates import CLIENT_NAMES
 from ..decoding import DECODER
 from ..errors import as_domain_error, release, status_of
+from ..pace import Pace
 from ..rpc import Method, Service, encode, most_decompressed, too_large
 from ..wire.json_codec import to_json
+
+_ENCODINGS = ("content-encoding", "connect-content-encoding", "grpc-encoding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,8 @@ class _Calls:
         self._limit = limit
         self._most_bytes = most_bytes
         self._roles: dict[tuple[str, str], str] = {}
+        # Decompressing a request in the event loop takes some milliseconds at worst.
+        self._decompressions = Pace(1)
         self._callers: WeakKeyDictionary[RequestContext[Any, Any], Caller] = WeakKeyDictionary()
 
     async def on_start(self, ctx: RequestContext[Any, Any]) -> None:
@@ -133,11 +138,22 @@ class _Calls:
             service, name = ctx.method.service_name, ctx.method.name
             authorization = ctx.request_headers.get("authorization")
             role, names = self._roles[service, name], CLIENT_NAMES.get()
-            self._callers[ctx] = await self._authenticator.admit(role, authorization, names, method=f"/{service}/{name}")
+            caller = await self._authenticator.admit(role, authorization, names, method=f"/{service}/{name}")
+            self._callers[ctx] = caller
             if _is_counted(ctx):
                 self._limit.__enter__()
+            if _is_compressed(ctx):
+                await self._await_turn(caller, ctx)
         except Exception as error:
             raise _connect_error(as_domain_error(error)) from None
+
+    async def _await_turn(self, caller: Caller, ctx: RequestContext[Any, Any]) -> None:
+        try:
+            await self._decompressions.start(caller)
+        except BaseException:  # the library calls `on_end` only after a start
+            if _is_counted(ctx):
+                self._limit.__exit__()
+            raise
 
     async def on_end(self, _token: None, ctx: RequestContext[Any, Any], error: Exception | None, /) -> None:
         if _is_counted(ctx):
@@ -199,6 +215,10 @@ async def _messages(requests: AsyncIterator[_Request], method: Method) -> AsyncI
 
 def _is_counted(ctx: RequestContext[Any, Any]) -> bool:
     return ctx.method.stream_type is not StreamType.SERVER_STREAM
+
+
+def _is_compressed(ctx: RequestContext[Any, Any]) -> bool:
+    return any(ctx.request_headers.get(name, "identity") != "identity" for name in _ENCODINGS)
 
 
 def _stream_type(method: Method) -> StreamType:

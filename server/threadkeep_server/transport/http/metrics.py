@@ -38,6 +38,17 @@ class EmbeddingStats:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionStats:
+    """`plans`: plans requested from webhooks; `failures`: those that failed. `waiting`: those requested from consumers and not
+    checked yet; `unanswered`: those that no consumer made in time."""
+
+    plans: int
+    failures: int
+    waiting: int
+    unanswered: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """The sources of the metrics. `feed` and `store` read the database. A source that is None is left out."""
 
@@ -50,6 +61,7 @@ class Sources:
     sweep_held: Callable[[], bool] | None = None
     stalled_s: Callable[[], float] | None = None
     failed_logins: Callable[[], int] | None = None
+    compaction: Callable[[], CompactionStats] | None = None
 
 
 class Metrics:
@@ -102,6 +114,11 @@ class Metrics:
             yield _gauge("consumer_members", "Members of consumers on this server.", self._sources.consumer_members())
         if (embedding := self._sources.embedding()) is not None:
             yield from _of_embedding(embedding)
+        yield from self._of_work()
+
+    def _of_work(self) -> Iterator[Metric]:
+        if self._sources.compaction is not None:
+            yield from _of_compaction(self._sources.compaction())
         if self._sources.audit_lost is not None:
             text = "Records that the audit log lost."
             yield CounterMetricFamily("threadkeep_audit_lost_records_total", text, value=self._sources.audit_lost())
@@ -145,6 +162,18 @@ def _of_embedding(stats: EmbeddingStats) -> Iterator[Metric]:
     yield _gauge("embedding_waiting", "Events and memories without an embedding, as last counted.", stats.waiting)
     text = "Failed requests to the embedder."
     yield CounterMetricFamily("threadkeep_embedding_failures_total", text, value=stats.failures)
+
+
+def _of_compaction(stats: CompactionStats) -> Iterator[Metric]:
+    counters = {
+        "webhook_plans": ("Plans requested from webhooks.", stats.plans),
+        "webhook_failures": ("Plans of webhooks that were not received or not valid.", stats.failures),
+        "requests_unanswered": ("Compactions that policies left to consumers and none made in time.", stats.unanswered),
+    }
+    for name, (text, value) in counters.items():
+        yield CounterMetricFamily(f"threadkeep_compaction_{name}_total", text, value=value)
+    text = "Sessions whose compaction was requested from a consumer and is not checked yet."
+    yield _gauge("compaction_requests_waiting", text, stats.waiting)
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

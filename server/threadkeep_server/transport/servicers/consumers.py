@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from threadkeep.v1 import consumer_service_pb2 as pb
 
+from ...compaction.triggers import Trigger
 from ...domain import validation
 from ...domain.errors import InvalidField
+from ...domain.feed import Change, FeedEvent
 from ...domain.model import Caller
 from ...feed.consumers.member import Member
 from ...service.feed.consumers import ConsumerService, shown_id
+from ...store.contract.consumers import ConsumerKey
 from ..convert.consumers import (
     NAME_NUMBERS,
     EncodeChange,
@@ -28,14 +32,26 @@ from ..convert.consumers import (
     parked_response,
     reason_of,
 )
+from ..convert.feed_encoder import compaction_due
 from ..convert.sessions import read_filter
 from ..page_tokens import PageTokens
+
+DueCompaction = Callable[[ConsumerKey, Change], Trigger | None]
+"""Returns the trigger of the policy by which the consumer should compact the session of a change, None: it should not."""
 
 _JOIN_WITHIN_S = 30.0
 
 
 class ConsumerServicer:
-    def __init__(self, consumers: ConsumerService, limits: validation.Limits, tokens: PageTokens, encode: EncodeChange) -> None:
+    def __init__(
+        self,
+        consumers: ConsumerService,
+        limits: validation.Limits,
+        tokens: PageTokens,
+        encode: EncodeChange,
+        due: DueCompaction,
+    ) -> None:
+        self._due = due
         self._consumers = consumers
         self._limits = limits
         self._tokens = tokens
@@ -50,11 +66,17 @@ class ConsumerServicer:
             try:
                 joined = pb.Joined(consumer=consumer_to(member.consumer), member_id=shown_id(member.member_id))
                 yield pb.ConsumeResponse(joined=joined)
+                encode = partial(self._encode_for, member.consumer.key)
                 async for update in member.updates():
-                    yield consume_response(update, self._encode)
+                    yield consume_response(update, encode)
             finally:
                 listening.cancel()
                 await asyncio.wait([listening])
+
+    def _encode_for(self, key: ConsumerKey, change: Change, events: Sequence[FeedEvent]) -> bytes:
+        trigger = self._due(key, change)
+        encoded = self._encode(change, events)
+        return encoded if trigger is None else encoded + compaction_due(trigger)
 
     async def ListConsumers(self, request: pb.ListConsumersRequest, caller: Caller) -> pb.ListConsumersResponse:
         token = request.page_token

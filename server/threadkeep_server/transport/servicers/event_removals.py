@@ -9,8 +9,10 @@ from ...domain import validation
 from ...domain.model import Caller
 from ...service.removals import RemovalOptions, RemovalService
 from ..convert.events import DraftMaker, drafts_of
+from ..convert.forks import point_of
 from ..convert.removals import (
     branch_of,
+    erased_filter,
     erases,
     event_ids_of,
     finished,
@@ -42,11 +44,29 @@ class RemovalMethods:
         outcome = done.removed.outcome
         return finished(pb.ClearEventsResponse(removed=outcome.removed, last_seq=outcome.versions.last_seq), done)
 
+    async def RewindSession(self, request: pb.RewindSessionRequest, caller: Caller) -> pb.RewindSessionResponse:
+        operation = required_operation(request, request.operation_id)
+        options = RemovalOptions(erases("mode", request.mode), version_of(request), operation)
+        ref, point = ref_of(request.session), point_of(request)
+        done = await self._removals.rewind(caller, ref, point, options, always=request.always)
+        outcome = done.removed.outcome
+        response = pb.RewindSessionResponse(
+            removed=outcome.removed,
+            restored=outcome.restored,
+            last_seq=outcome.versions.last_seq,
+            window=window_to(done),
+        )
+        return finished(response, done)
+
     async def EraseEvents(self, request: pb.EraseEventsRequest, caller: Caller) -> pb.EraseEventsResponse:
         options = RemovalOptions(True, version_of(request), operation_of(request, request.operation_id))
-        event_ids = event_ids_of("event_ids", request.event_ids)
-        done = await self._removals.erase(caller, ref_of(request.session), event_ids, options)
-        return finished(pb.EraseEventsResponse(erased=done.removed.outcome.removed, window=window_to(done)), done)
+        event_ids, wanted = event_ids_of("event_ids", request.event_ids), erased_filter(request)
+        if wanted is None:
+            done = await self._removals.erase(caller, ref_of(request.session), event_ids, options)
+        else:
+            done = await self._removals.erase_matching(caller, ref_of(request.session), wanted, options)
+        response = pb.EraseEventsResponse(erased=done.removed.outcome.removed, window=window_to(done), more=done.more)
+        return finished(response, done)
 
     async def ReplaceSuffix(
         self, request: event_service_pb2.ReplaceSuffixRequest, caller: Caller

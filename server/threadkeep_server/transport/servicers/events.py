@@ -8,14 +8,18 @@ from threadkeep.v1 import event_service_pb2 as pb
 from threadkeep.v1 import session_pb2
 
 from ...domain import validation
+from ...domain.context import ContextSpec
 from ...domain.errors import InvalidField
 from ...domain.model import Caller, SessionRef
 from ...service.events import Append, EventService
 from ...service.removals import RemovalService
 from ...service.sessions import SessionDraft
 from ...service.user_events import UserCursor, UserEventQuery, UserEventService
-from ...store.contract.events import Appended, Cursor, EventQuery
+from ...store.contract.breakdowns import MOST_BRANCHES
+from ...store.contract.events import Appended, Cursor, EventPage, EventQuery
 from ...store.contract.history import AsOf
+from ...store.contract.loading import LoadQuery
+from ..convert.breakdowns import branch_to, usage_entry_to, usage_query_of
 from ..convert.context import spec_of
 from ..convert.events import DraftMaker, drafts_of, set_appended
 from ..convert.removals import erases, operation_of
@@ -24,9 +28,10 @@ from ..convert.responses import (
     get_event_response,
     list_events_response,
     list_user_events_response,
+    load_session_response,
 )
 from ..convert.sessions import expiry_of, filter_of, ref_of
-from ..convert.state import delta_of, values_of
+from ..convert.state import delta_of, scopes_of, values_of
 from ..page_tokens import PageTokens
 from .append_stream import AppendStreams
 from .event_removals import RemovalMethods
@@ -130,6 +135,34 @@ class EventServicer(RemovalMethods):
         ref, spec, as_of = ref_of(request.session), spec_of(request.spec), _as_of(request)
         return get_context_response(await self._events.context(caller, ref, spec, as_of))
 
+    async def LoadSession(self, request: pb.LoadSessionRequest, caller: Caller) -> bytes:
+        listing = _listing(request)
+        _check_log(request, listing)
+        log: EventQuery | ContextSpec | None = None
+        if request.HasField("spec"):
+            log = spec_of(request.spec)
+        elif not request.exclude_events:
+            log = self._query_of(listing, caller)
+        query = LoadQuery(log, scopes_of("state_scopes", request.state_scopes), request.with_newest_event)
+        loaded = await self._events.load(caller, ref_of(request.session), query)
+        cursor = loaded.log.cursor if isinstance(loaded.log, EventPage) else None
+        token = "" if cursor is None else self._tokens.make(listing, caller, cursor.position, cursor.stop)
+        return load_session_response(loaded, token)
+
+    async def ListBranches(self, request: pb.ListBranchesRequest, caller: Caller) -> pb.ListBranchesResponse:
+        size = validation.page_size("page_size", request.page_size, default=MOST_BRANCHES, most=MOST_BRANCHES)
+        after = self._tokens.read_text(request, caller, request.page_token)[1:] if request.page_token else None
+        page = await self._events.branches(caller, ref_of(request.session), size, after)
+        # The name of the root is empty, but a token never is.
+        token = "" if page.cursor is None else self._tokens.make_text(request, caller, f"/{page.cursor}")
+        return pb.ListBranchesResponse(branches=map(branch_to, page.branches), next_page_token=token)
+
+    async def ListUsage(self, request: pb.ListUsageRequest, caller: Caller) -> pb.ListUsageResponse:
+        cursor = self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None
+        page = await self._events.usage(caller, ref_of(request.session), usage_query_of(request, self._limits, cursor))
+        token = "" if page.cursor is None else self._tokens.make(request, caller, page.cursor)
+        return pb.ListUsageResponse(entries=map(usage_entry_to, page.entries), next_page_token=token)
+
     def _query_of(self, request: pb.ListEventsRequest, caller: Caller) -> EventQuery:
         if request.order not in _SORT_ORDERS:
             raise InvalidField("order", "must be SORT_ORDER_ASCENDING or SORT_ORDER_DESCENDING")
@@ -149,6 +182,23 @@ class EventServicer(RemovalMethods):
             cursor=cursor,
             as_of=_as_of(request),
         )
+
+
+def _listing(request: pb.LoadSessionRequest) -> pb.ListEventsRequest:
+    """Returns the request that lists the same events, and to which the page token belongs."""
+    listing = pb.ListEventsRequest(session=request.session, order=request.order, page_size=request.page_size)
+    if request.HasField("filter"):
+        listing.filter.CopyFrom(request.filter)
+    return listing
+
+
+def _check_log(request: pb.LoadSessionRequest, listing: pb.ListEventsRequest) -> None:
+    """Raises InvalidField if more than one of events, a context and nothing is requested."""
+    lists = bool(listing.order or listing.page_size or listing.HasField("filter"))
+    if request.HasField("spec") and lists:
+        raise InvalidField("spec", "and filter, order and page_size are mutually exclusive")
+    if request.exclude_events and (lists or request.HasField("spec")):
+        raise InvalidField("exclude_events", "and filter, order, page_size and spec are mutually exclusive")
 
 
 def _as_of(request: pb.ListEventsRequest | pb.GetContextRequest) -> AsOf | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from threadkeep.v1 import event_pb2, message_pb2
 
 from ...domain.feed import FeedEvent
-from ...domain.model import SECOND_NS, BodyFacts, EventDraft, StoredEvent
+from ...domain.model import SECOND_NS, BodyFacts, EventDraft, StoredEvent, Usage
 from ...domain.search import Texts, Words
 from ...search.analysis.analyzer import ANALYZER_VERSION
 from ...search.analysis.terms import words_of
@@ -51,6 +51,12 @@ class EventCodec:
     def facts(self, body: bytes) -> BodyFacts:
         event = event_pb2.SessionEvent.FromString(body)
         return BodyFacts(message_text(event.message), event.invocation_id, event.native.format, event.metadata_json)
+
+    def usage(self, body: bytes) -> tuple[str, Usage]:
+        event = event_pb2.SessionEvent.FromString(body)
+        spent = event.usage
+        kinds = (spent.input_tokens, spent.output_tokens, spent.total_tokens, spent.cached_tokens, spent.reasoning_tokens)
+        return event.invocation_id, Usage(*kinds)
 
     def texts(self, body: bytes) -> Texts:
         return message_texts(event_pb2.SessionEvent.FromString(body).message)

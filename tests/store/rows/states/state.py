@@ -76,6 +76,7 @@ class StateRows:
         await create(store)
         assert await patch(store, a="1", b="2") == 1
         assert await patch(store, SESSION, "unknown", a="1") == 1
+        assert await patch(store) == 1
         assert kinds(await follow(store)) == "created state"
 
     async def test_state_of_an_unknown_session_is_refused(self, store: Store) -> None:

@@ -19,7 +19,7 @@ from ...v1.session_pb2 import SessionRef
 from ..errors import counted
 from ..options import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
 from ..render.compaction_chart import Picture
-from ..render.output import Listing, as_json, console, plain, print_json, shown_time, table, utf8
+from ..render.output import Listing, as_json, console, page_for, plain, print_json, say_more, shown_time, table, utf8
 from ..strategy_syntax import Strategies, StrategyJson, Triggers, strategy_of, trigger_of
 
 _SUMMARY_TIMEOUT = 300.0  # a model may be slow; the server limits its time
@@ -106,19 +106,10 @@ def compactions(
     """List a session's compactions, newest first. With --json, one to a line."""
     cli = cli_of(ctx, address, token, json)
     listing = Listing(as_json if cli.json else None, _table, _add_row, "no compactions")
-
-    async def found(client: AsyncClient) -> bool:
-        size = min(limit + 1, 1000) if limit else 1000
-        async for each in client.compactions(ref_of(session, user, app), page_size=size):
-            if limit and listing.count == limit:
-                return True
-            listing.add(each)
-        return False
-
-    more = cli.call(found)
+    named = ref_of(session, user, app)
+    more = cli.call(lambda client: listing.fill(client.compactions(named, page_size=page_for(limit)), limit))
     listing.end()
-    if more:
-        print(f"only the newest {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+    say_more(more, limit, "newest")
 
 
 def _table() -> Table:

@@ -18,7 +18,20 @@ from ...v1.subscription_service_pb2 import ChangeScope
 from ..errors import counted
 from ..options import Address, Cli, Json, Token, cli_of, usage
 from ..render.changes import change_json, in_brief
-from ..render.output import Listing, as_json, console, excerpt, facts, plain, print_json, room, shown_time, table
+from ..render.output import (
+    Listing,
+    as_json,
+    console,
+    excerpt,
+    facts,
+    page_for,
+    plain,
+    print_json,
+    room,
+    say_more,
+    shown_time,
+    table,
+)
 
 _MOST_LAG = 10_000
 """The server counts up to this number."""
@@ -41,15 +54,9 @@ def list_consumers(
     """List consumers by name. With --json, one to a line."""
     cli = cli_of(ctx, address, token, json)
     listing = Listing(_consumer_json if cli.json else None, _table, _add_row, "no consumers")
-
-    async def found(client: AsyncClient) -> bool:
-        async for each in client.consumers(page_size=_page(limit)):
-            if limit and listing.count == limit:
-                return True
-            listing.add(each)
-        return False
-
-    _end(listing, cli.call(found), limit)
+    more = cli.call(lambda client: listing.fill(client.consumers(page_size=page_for(limit)), limit))
+    listing.end()
+    say_more(more, limit)
 
 
 @consumers_app.command("show")
@@ -89,15 +96,9 @@ def list_parked(
     """List parked changes, oldest first, each with its reason. With --json, one per line, with the change."""
     cli = cli_of(ctx, address, token, json)
     listing = Listing(_parked_json if cli.json else None, _parked_table, _add_parked, "nothing is parked")
-
-    async def found(client: AsyncClient) -> bool:
-        async for each in client.parked(name, page_size=_page(limit)):
-            if limit and listing.count == limit:
-                return True
-            listing.add(each)
-        return False
-
-    _end(listing, cli.call(found), limit)
+    more = cli.call(lambda client: listing.fill(client.parked(name, page_size=page_for(limit)), limit))
+    listing.end()
+    say_more(more, limit)
 
 
 @consumers_app.command("replay")
@@ -199,16 +200,6 @@ def _confirm(cli: Cli, yes: bool, question: str) -> None:
     if cli.json or not sys.stdin.isatty():
         raise usage("this is permanent; confirm with --yes")
     typer.confirm(question, abort=True, err=True)
-
-
-def _page(limit: int) -> int:
-    return min(limit + 1, 1000) if limit else 1000
-
-
-def _end(listing: Listing[Any], more: bool, limit: int) -> None:
-    listing.end()
-    if more:
-        print(f"only the first {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
 
 
 def _table() -> Table:

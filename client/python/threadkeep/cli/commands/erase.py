@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from google.protobuf.json_format import MessageToDict
 
 from ... import AsyncClient
 from ...v1.erasure_pb2 import ErasureReceipt
 from ..errors import CliError, Exit, counted
 from ..options import Address, Cli, Json, Token, cli_of, pairs, usage
 from ..progress import meter
-from ..render.output import console, facts, plain, print_json
+from ..render.output import console, facts, plain, print_json, whole_json
 
 erase_app = typer.Typer(help="Delete everything of a user, of an app, or with labels, permanently.", no_args_is_help=True)
 
@@ -155,7 +154,7 @@ def _erase(
             shown.at(receipt.deleted_sessions, receipt.deleted_events)
 
         receipt = cli.call(lambda client: erase(client, seen))
-    facts_of = MessageToDict(receipt, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    facts_of = whole_json(receipt)
     if output is not None:
         output.write_text(json_.dumps(facts_of, indent=2) + "\n")
     if cli.json:

@@ -15,13 +15,15 @@ import typer
 from ... import AsyncClient
 from ...errors import PermissionDenied
 from ...v1 import session_pb2
+from ...v1.state_pb2 import StateScope
 from ..errors import CliError, Exit, counted, from_server
 from ..exporter import Exported, Exporter, destination
 from ..formats import FileReader, Item, Malformed, Origin, ReadOptions, UnknownFormat
-from ..importer import Importer, Problem, Tally
+from ..importer import Importer
 from ..options import Address, AllUsers, App, Cli, Json, Token, User, check_users, cli_of, ref_of, usage
 from ..progress import Meter, meter
 from ..render.output import print_json
+from ..session_writer import Problem, Tally
 
 _READ_COLUMNS = 20  # problems shown one by one
 
@@ -58,6 +60,9 @@ def import_files(
     user: Annotated[str, typer.Option("--user", help="Owner of the sessions (default the file's, else import).")] = "",
     app: Annotated[str, typer.Option("--app", help="Application of the sessions.")] = "",
     never_expires: Annotated[bool, typer.Option("--never-expires", help="The sessions never expire.")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Keep the appends of an export, for reads as of a moment. Slower.")
+    ] = False,
     on_error: Annotated[OnError, typer.Option(help="Stop at a record that cannot be imported, or skip it.")] = OnError.STOP,
     address: Address = None,
     token: Token = None,
@@ -78,7 +83,8 @@ def import_files(
         inputs = _Inputs(files, None if form is ImportFormat.AUTO else form.value, options)
 
         async def work(client: AsyncClient) -> Tally:
-            importer = Importer(client, skip=on_error is OnError.SKIP, advance=lambda tally: inputs.show(gauge, tally))
+            show = lambda tally: inputs.show(gauge, tally)  # noqa: E731
+            importer = Importer(client, skip=on_error is OnError.SKIP, exact=exact, advance=show)
             return await importer.run(inputs)
 
         try:
@@ -124,13 +130,23 @@ def export_sessions(
         everything = not sessions and not user and app is None
         total = await _total(client) if everything else None
         exporter = Exporter(
-            client, out, form.value, lambda done: gauge.at(done.sessions, done.events, done.events, total or None)
+            client,
+            out,
+            form.value,
+            lambda done: gauge.at(done.sessions, done.events, done.events, total or None),
+            shared=_shared(bool(sessions), user),
         )
         return await exporter.run(chosen())
 
     with destination(output) as out, meter("exporting", quiet=cli.json) as gauge:
         done = cli.call(work)
     _tell_export(cli, done, time.monotonic() - began, output)
+
+
+def _shared(chosen: bool, user: str) -> frozenset[StateScope.ValueType]:
+    """Returns whose state an export has next to that of its sessions: an app's belongs to all of its users."""
+    scopes = {StateScope.STATE_SCOPE_USER} | (set() if user else {StateScope.STATE_SCOPE_APP})
+    return frozenset() if chosen else frozenset(scopes)
 
 
 async def _total(client: AsyncClient) -> int | None:
@@ -202,6 +218,8 @@ def _tell_import(cli: Cli, tally: Tally, seconds: float, files: int) -> None:
                 "events": events,
                 "events_added": tally.events_added,
                 "events_already_there": tally.events_found,
+                "states_set": tally.states_set,
+                "states_kept": tally.states_kept,
                 "problems": [_problem_json(each) for each in tally.problems],
                 "seconds": round(seconds, 3),
                 "events_per_second": round(rate, 1),
@@ -210,6 +228,8 @@ def _tell_import(cli: Cli, tally: Tally, seconds: float, files: int) -> None:
         return
     print(f"events: {tally.events_added:,} added, {tally.events_found:,} already there")
     print(f"sessions: {tally.sessions_created:,} created, {tally.sessions_found:,} already there")
+    if tally.states_set or tally.states_kept:
+        print(f"states: {tally.states_set:,} set, {tally.states_kept:,} already there")
     print(f"{seconds:.1f} s, {rate:,.0f} events/s")
     if tally.sessions_renewed:
         print(

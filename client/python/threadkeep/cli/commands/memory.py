@@ -20,7 +20,7 @@ from ...v1.memory_service_pb2 import AddSessionToMemoryResponse, DeleteMemoriesR
 from ..errors import counted
 from ..memory_options import Conditions, Prefix, conditions_of, labels_text
 from ..options import Address, Json, Token, cli_of, pairs, ref_of, usage
-from ..render.output import Listing, as_json, console, plain, print_json, room, shown_time, table
+from ..render.output import Listing, as_json, console, page_for, plain, print_json, room, say_more, shown_time, table
 from ..render.search_output import blocks, highlights_json, marked, remarks
 from ..search_options import MinScore
 from .search import Mode, ModeOption
@@ -153,17 +153,11 @@ def list_memories(
     listing = Listing(as_json if cli.json else None, memory_table, memory_row, _nothing("is remembered", app))
 
     async def found(client: AsyncClient) -> bool:
-        size = min(limit + 1, 1000) if limit else 1000
-        async for entry in memory_of(client, user, app).list(page_size=size, **chosen):
-            if limit and listing.count == limit:
-                return True
-            listing.add(entry)
-        return False
+        return await listing.fill(memory_of(client, user, app).list(page_size=page_for(limit), **chosen), limit)
 
     more = cli.call(found)
     listing.end()
-    if more:
-        print(f"only the last {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+    say_more(more, limit, "last")
 
 
 @memory_app.command("delete")

@@ -13,11 +13,12 @@ from ...v1.memory_service_pb2 import MemoryWriteOutcome, UpsertedMemory
 from ..errors import CliError, Exit
 from ..memory_options import Labels, labels_text
 from ..options import Address, Json, Token, cli_of, usage
-from ..render.output import Listing, as_json, plain, print_json, table
+from ..render.output import Listing, as_json, plain, print_json, say_more, table
 from ..search_options import duration_of
-from .memory import App, Author, Owner, memory_of, memory_row, memory_table
+from .memory import App, Author, Owner, memory_app, memory_of, memory_row, memory_table
 
 
+@memory_app.command("get")
 def get_memories(
     ctx: typer.Context,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The entries' ids.")],
@@ -48,6 +49,7 @@ def get_memories(
         raise CliError(f"there is no memory {plain(missing[0])!r}{labels_text(namespace)}", Exit.NOT_FOUND, reason="NOT_FOUND")
 
 
+@memory_app.command("set")
 def set_memory(
     ctx: typer.Context,
     memory_id: Annotated[str, typer.Argument(metavar="ID", help="The entry's id.")],
@@ -87,6 +89,7 @@ def set_memory(
         print(f"{outcome} {plain(done.name.id)}{labels_text(namespace)}, etag {done.etag}")
 
 
+@memory_app.command("namespaces")
 def memory_namespaces(
     ctx: typer.Context,
     prefix: Annotated[list[str] | None, typer.Option("--prefix", metavar="LABEL", help="First labels; * is any.")] = None,
@@ -110,13 +113,8 @@ def memory_namespaces(
 
     async def found(client: AsyncClient) -> bool:
         memory = memory_of(client, user, app)
-        async for labels in memory.namespaces(prefix=prefix or (), suffix=suffix or (), max_depth=max_depth):
-            if limit and listing.count == limit:
-                return True
-            listing.add(labels)
-        return False
+        return await listing.fill(memory.namespaces(prefix=prefix or (), suffix=suffix or (), max_depth=max_depth), limit)
 
     more = cli.call(found)
     listing.end()
-    if more:
-        print(f"only the first {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+    say_more(more, limit)

@@ -6,14 +6,13 @@ import sys
 from typing import Annotated
 
 import typer
-from google.protobuf.json_format import MessageToDict
 
 from ... import AsyncClient
 from ...v1.event_removal_pb2 import ClearEventsResponse, EraseEventsResponse
 from ...values.pages import Popped
 from ..errors import counted
 from ..options import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
-from ..render.output import event_json, plain, print_json, summary_of
+from ..render.output import event_json, plain, print_json, summary_of, whole_json
 from .sessions import sessions_app
 
 Erase = Annotated[bool, typer.Option("--erase", help="Erase the content (default: archive the events).")]
@@ -42,7 +41,7 @@ def pop_events(
     cli = cli_of(ctx, address, token, json)
     ref = ref_of(session, user, app)
     if erase:
-        _confirm(f"Erase {counted(count, 'event')} of {plain(session)} permanently?", as_json=cli.json, yes=yes)
+        confirm(f"Erase {counted(count, 'event')} of {plain(session)} permanently?", as_json=cli.json, yes=yes)
 
     async def popped(client: AsyncClient) -> Popped:
         return await client.pop(ref, count, branch=branch, erase=erase, operation_id=operation_id)
@@ -71,14 +70,14 @@ def clear_events(
     cli = cli_of(ctx, address, token, json)
     ref = ref_of(session, user, app)
     if erase:
-        _confirm(f"Erase all events of {plain(session)} permanently?", as_json=cli.json, yes=yes)
+        confirm(f"Erase all events of {plain(session)} permanently?", as_json=cli.json, yes=yes)
 
     async def cleared(client: AsyncClient) -> ClearEventsResponse:
         return await client.clear(ref, erase=erase, operation_id=operation_id)
 
     answer = cli.call(cleared)
     if cli.json:
-        print_json(MessageToDict(answer, preserving_proto_field_name=True, always_print_fields_with_no_presence=True))
+        print_json(whole_json(answer))
     else:
         print(f"cleared {plain(session)} of {counted(answer.removed, 'event')}")
 
@@ -99,20 +98,19 @@ def erase_events(
     """Erase the content of events, permanently. Their ids, seqs and times stay. With --json, the receipt."""
     cli = cli_of(ctx, address, token, json)
     ref = ref_of(session, user, app)
-    _confirm(f"Erase {counted(len(event_ids), 'event')} of {plain(session)} permanently?", as_json=cli.json, yes=yes)
+    confirm(f"Erase {counted(len(event_ids), 'event')} of {plain(session)} permanently?", as_json=cli.json, yes=yes)
 
     async def erased(client: AsyncClient) -> EraseEventsResponse:
         return await client.erase_events(ref, event_ids, operation_id=operation_id)
 
     answer = cli.call(erased)
     if cli.json:
-        receipt = answer.receipt
-        print_json(MessageToDict(receipt, preserving_proto_field_name=True, always_print_fields_with_no_presence=True))
+        print_json(whole_json(answer.receipt))
     else:
         print(f"erased {counted(answer.erased, 'event')}")
 
 
-def _confirm(question: str, *, as_json: bool, yes: bool) -> None:
+def confirm(question: str, *, as_json: bool, yes: bool) -> None:
     if yes:
         return
     if as_json or not sys.stdin.isatty():

@@ -110,11 +110,7 @@ def search(
         answers[:] = [answer]
 
     async def found(client: AsyncClient) -> bool:
-        async for hit in _hits(client, query, where, user, app, chosen, limit, options, heard):
-            if limit and listing.count == limit:
-                return True
-            listing.add(hit)
-        return False
+        return await listing.fill(_hits(client, query, where, user, app, chosen, limit, options, heard), limit)
 
     more = cli.call(found)
     listing.end()

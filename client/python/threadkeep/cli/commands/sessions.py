@@ -1,4 +1,4 @@
-"""`threadkeep sessions`: list, show, create, update, delete."""
+"""`threadkeep sessions`: list, users, show, create, update, delete."""
 
 from __future__ import annotations
 
@@ -13,10 +13,23 @@ from rich.text import Text
 
 from ... import AsyncClient
 from ...v1 import session_pb2
-from ...v1.session_service_pb2 import DeleteSessionResponse
+from ...v1.session_service_pb2 import DeleteSessionResponse, UserRef
 from ..errors import counted
 from ..options import Address, AllUsers, App, Json, SessionId, Token, User, check_users, cli_of, pairs, ref_of, usage
-from ..render.output import Listing, console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
+from ..render.output import (
+    Listing,
+    console,
+    facts,
+    page_for,
+    plain,
+    print_json,
+    ref_json,
+    say_more,
+    session_json,
+    shown_expiry,
+    shown_time,
+    table,
+)
 from ..search_options import duration_of
 from .context import shown_counters
 from .events import aware
@@ -50,6 +63,7 @@ def list_sessions(
     label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only with this label; may be repeated.")] = None,
     order: Annotated[Order, typer.Option(help="By creation or update, the last or the first.")] = Order.CREATED_LAST,
     prefix: Annotated[str, typer.Option(help="Only ids that begin so.")] = "",
+    forked_from: Annotated[str, typer.Option(metavar="SESSION", help="Only forks of this session.")] = "",
     updated_after: Annotated[datetime | None, typer.Option(help="Only updated after this time.")] = None,
     updated_before: Annotated[datetime | None, typer.Option(help="Only updated before this time.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")] = 100,
@@ -65,8 +79,7 @@ def list_sessions(
     listing = Listing(session_json if cli.json else None, _table, _add_row, "no sessions")
 
     async def found(client: AsyncClient) -> bool:
-        size = min(limit + 1, 1000) if limit else 1000
-        async for session in client.sessions(
+        sessions = client.sessions(
             user_id=user,
             all_users=not user,
             app=app,
@@ -75,17 +88,33 @@ def list_sessions(
             updated_after=aware(updated_after),
             updated_before=aware(updated_before),
             prefix=prefix,
-            page_size=size,
-        ):
-            if limit and listing.count == limit:
-                return True
-            listing.add(session)
-        return False
+            forked_from=forked_from,
+            page_size=page_for(limit),
+        )
+        return await listing.fill(sessions, limit)
 
     more = cli.call(found)
     listing.end()
-    if more:
-        print(f"only the first {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+    say_more(more, limit)
+
+
+@sessions_app.command("users")
+def list_users(
+    ctx: typer.Context,
+    app: Annotated[str | None, typer.Option("--app", help="Only of this app. (default: all apps)")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Maximum number; 0: all.")] = 100,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """List the users that have sessions, memories or state, with their apps. With --json, one to a line."""
+    cli = cli_of(ctx, address, token, json)
+    listing = Listing(
+        _user_json if cli.json else None, lambda: table("app", "user", ids=("app", "user")), _add_user, "no users"
+    )
+    more = cli.call(lambda client: listing.fill(client.users(app=app, all_apps=app is None), limit))
+    listing.end()
+    say_more(more, limit)
 
 
 @sessions_app.command("show")
@@ -104,7 +133,7 @@ def show_session(
     async def got(client: AsyncClient) -> session_pb2.Session:
         return await client.get_session(ref_of(session, user, app))
 
-    _show(cli.call(got), as_json=cli.json)
+    show(cli.call(got), as_json=cli.json)
 
 
 @sessions_app.command("create")
@@ -146,7 +175,7 @@ def create_session(
             return_existing=return_existing,
         )
 
-    _show(cli.call(created), as_json=cli.json)
+    show(cli.call(created), as_json=cli.json)
 
 
 @sessions_app.command("update")
@@ -185,10 +214,10 @@ def update_session(
             context_bytes=context_bytes,
         )
 
-    _show(cli.call(updated), as_json=cli.json)
+    show(cli.call(updated), as_json=cli.json)
 
 
-def _show(found: session_pb2.Session, *, as_json: bool) -> None:
+def show(found: session_pb2.Session, *, as_json: bool) -> None:
     if as_json:
         print_json(session_json(found))
         return
@@ -203,9 +232,11 @@ def _show(found: session_pb2.Session, *, as_json: bool) -> None:
         ("expires", shown_expiry(found)),
         ("events", f"{found.last_seq:,}"),
         ("active window", shown_counters(found.window)),
+        ("content", f"{found.content_bytes:,} bytes" if found.content_bytes else ""),
         ("archived", counted(found.last_seq - found.window.events, "event") if found.window_version else ""),
         ("context size", f"{found.context_bytes:,} bytes" if found.context_bytes else "the server's default"),
         ("token usage", f"{usage_.input_tokens:,} in, {usage_.output_tokens:,} out"),
+        ("forked from", f"{found.parent.session.session_id}, seq {found.parent.at_seq:,}" if found.HasField("parent") else ""),
         ("versions", f"log {found.log_version:,}, window {found.window_version:,}"),
         ("labels", ", ".join(f"{key}={value}" for key, value in sorted(found.labels.items()))),
         ("metadata", found.metadata_json),
@@ -252,6 +283,14 @@ def _add_row(made: Table, session: session_pb2.Session) -> None:
     ref = session.ref
     names = map(_cell, (ref.app, ref.user_id, ref.session_id))
     made.add_row(*names, f"{session.last_seq:,}", shown_time(session.update_time), shown_expiry(session))
+
+
+def _user_json(user: UserRef) -> dict[str, str]:
+    return {"app": user.app, "user_id": user.user_id}
+
+
+def _add_user(made: Table, user: UserRef) -> None:
+    made.add_row(_cell(user.app), _cell(user.user_id))
 
 
 def _cell(text: str) -> Text:

@@ -142,7 +142,7 @@ def watch(
 
     It starts with new changes, or at the start that -n, --from-beginning, --after-seq or --resume-token selects. After
     an outage of the server it resumes: each change is shown once, in order. Options that select events hide no
-    compaction, update or deletion.
+    compaction, removal, change of state, update or deletion.
     """
     cli = cli_of(ctx, address, token, json)
     whose = _whose(session, user, app, all_users, pairs(label or [], "--label"))

@@ -1,7 +1,7 @@
 """Conversation files: what `threadkeep import` reads and `threadkeep export` writes. See docs/import-export.md."""
 
 from .conversations import ReadOptions
-from .items import EventItem, Item, Malformed, Origin, SessionStart
+from .items import EventItem, Item, Malformed, Origin, SessionStart, StateItem, WindowChange, WindowItem
 from .reading import FORMATS, FileReader, UnknownFormat
 
 __all__ = [
@@ -13,5 +13,8 @@ __all__ = [
     "Origin",
     "ReadOptions",
     "SessionStart",
+    "StateItem",
     "UnknownFormat",
+    "WindowChange",
+    "WindowItem",
 ]

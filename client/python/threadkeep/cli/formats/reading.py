@@ -8,7 +8,8 @@ from typing import BinaryIO
 
 from .conversations import ReadOptions, read_openai, read_tau_bench
 from .items import Item, Malformed
-from .log import KIND, read_log
+from .log import KIND
+from .log_reading import read_log
 from .records import Record, RecordReader
 from .sgd import read_sgd
 

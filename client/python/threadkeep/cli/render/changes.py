@@ -10,17 +10,27 @@ from rich.text import Text
 
 from ...v1.compaction_pb2 import Compaction
 from ...v1.event_pb2 import SessionEvent
+from ...v1.event_removal_pb2 import (
+    REMOVAL_KIND_CLEARED,
+    REMOVAL_KIND_ERASED,
+    REMOVAL_KIND_POPPED,
+    REMOVAL_KIND_REPLACED,
+    RemovalNotice,
+)
 from ...v1.session_pb2 import SessionRef, WindowCounters
 from ...v1.subscription_pb2 import (
     SESSION_CHANGE_KIND_CREATED,
     SESSION_CHANGE_KIND_DELETED,
     SESSION_CHANGE_KIND_EXPIRED,
+    SESSION_CHANGE_KIND_MOVED_IN,
+    SESSION_CHANGE_KIND_MOVED_OUT,
     SESSION_CHANGE_KIND_UPDATED,
     Change,
     SessionChange,
 )
 from ..errors import counted
 from .output import as_json, event_json, excerpt, ref_json, role_of, shown_time, summary_of, utf8, window_json
+from .states import state_change_json, state_line
 
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
 _ROLE_WIDTH = len("assistant")
@@ -29,8 +39,18 @@ _KINDS = {
     SESSION_CHANGE_KIND_UPDATED: ("updated", "bold"),
     SESSION_CHANGE_KIND_EXPIRED: ("expired", "bold red"),
     SESSION_CHANGE_KIND_DELETED: ("deleted", "bold red"),
+    SESSION_CHANGE_KIND_MOVED_OUT: ("moved out", "bold red"),
+    SESSION_CHANGE_KIND_MOVED_IN: ("moved in", "bold green"),
 }
 _UNKNOWN = ("changed", "bold")
+_REMOVALS = {
+    REMOVAL_KIND_POPPED: "popped",
+    REMOVAL_KIND_CLEARED: "cleared",
+    REMOVAL_KIND_ERASED: "erased",
+    REMOVAL_KIND_REPLACED: "replaced",
+}
+_MOST_SEQS = 10
+"""Seqs of a removal in a line."""
 _TEXT = 160
 """Characters of a text without a terminal."""
 _LEAST = 20
@@ -47,18 +67,29 @@ class ChangeLines:
     def show(self, change: Change) -> None:
         """Prints one change."""
         kind = change.WhichOneof("kind")
+        head = self._head(change.session, change.change_time)
         if kind == "batch":
-            *others, last = change.batch.events
-            for event in others:
-                self._event(change.session, event)
-            self._event(change.session, last, change.versions.window if change.HasField("versions") else None)
+            self._batch(change)
+            if change.batch.HasField("state"):
+                self._print(head, state_line(change.batch.state, owned=False))
         elif kind == "compaction":
-            head = self._head(change.session, change.change_time)
             self._print(head, _compacted(change.compaction.compaction))
             for event in change.compaction.inserted:
                 self._event(change.session, event)
+        elif kind == "removal":
+            self._print(head, _removed(change.removal))
+            for event in change.removal.inserted:
+                self._event(change.session, event)
+        elif kind == "state":
+            self._print(head, state_line(change.state, owned=True))
         elif kind == "session_change":
-            self._print(self._head(change.session, change.change_time), _happened(change.session_change))
+            self._print(head, _happened(change.session_change))
+
+    def _batch(self, change: Change) -> None:
+        """Prints the events of an append. There may be none, if the filter leaves all of them out."""
+        for number, event in enumerate(change.batch.events, 1):
+            last = number == len(change.batch.events) and change.HasField("versions")
+            self._event(change.session, event, change.versions.window if last else None)
 
     def _event(self, ref: SessionRef, event: SessionEvent, window: WindowCounters | None = None) -> None:
         """Prints one event, with the counters of the window if they are known."""
@@ -99,8 +130,16 @@ def change_json(change: Change) -> dict[str, Any]:
         found["session"] = ref_json(change.session)
     if change.HasField("batch"):
         found["batch"] = {"events": [event_json(event) for event in change.batch.events]}
+        if change.batch.HasField("state"):
+            found["batch"]["state"] = state_change_json(change.batch.state)
+    if change.HasField("state"):
+        found["state"] = state_change_json(change.state)
     if change.HasField("compaction") and change.compaction.inserted:
         found["compaction"]["inserted"] = [event_json(event) for event in change.compaction.inserted]
+    if change.HasField("removal"):
+        found["removal"]["kind"] = _REMOVALS.get(change.removal.kind, _UNKNOWN[0])
+        if change.removal.inserted:
+            found["removal"]["inserted"] = [event_json(event) for event in change.removal.inserted]
     if change.HasField("session_change"):
         found["session_change"]["kind"] = _KINDS.get(change.session_change.kind, _UNKNOWN)[0]
     if change.HasField("versions"):
@@ -111,7 +150,7 @@ def change_json(change: Change) -> dict[str, Any]:
 
 
 def in_brief(change: Change) -> str:
-    """Returns a short description: "seq 5 to 7", "compaction", "deleted"."""
+    """Returns a short description: "seq 5 to 7", "compaction", "deleted", "popped", "state"."""
     kind = change.WhichOneof("kind")
     if kind == "batch":
         seqs = [event.seq for event in change.batch.events]
@@ -120,7 +159,9 @@ def in_brief(change: Change) -> str:
         return f"seq {seqs[0]:,}" if len(seqs) == 1 else f"seq {seqs[0]:,} to {seqs[-1]:,}"
     if kind == "session_change":
         return _KINDS.get(change.session_change.kind, _UNKNOWN)[0]
-    return "compaction" if kind == "compaction" else ""
+    if kind == "removal":
+        return _REMOVALS.get(change.removal.kind, _UNKNOWN[0])
+    return kind if kind in ("compaction", "state") else ""
 
 
 def _compacted(done: Compaction) -> Text:
@@ -130,6 +171,18 @@ def _compacted(done: Compaction) -> Text:
     by = ", ".join(excerpt(each).plain for each in (done.strategy, done.actor) if each)
     archived = f"{counted(done.archived_events, 'event')} archived"
     return Text.assemble(("compacted", "bold yellow"), f"  {turns}, {tokens}, {archived}", (f"  {by}" if by else "", "dim"))
+
+
+def _removed(notice: RemovalNotice) -> Text:
+    """What left, by seqs: of a clear up to which."""
+    name, style = _REMOVALS.get(notice.kind, _UNKNOWN[0]), "bold yellow"
+    seqs = ", ".join(f"#{seq}" for seq in notice.seqs[:_MOST_SEQS])
+    if len(notice.seqs) > _MOST_SEQS:
+        seqs += ", …" if utf8() else ", ..."
+    if notice.kind == REMOVAL_KIND_CLEARED:
+        seqs = f"up to #{notice.through_seq}"
+    how = ", erased" if notice.erased and notice.kind != REMOVAL_KIND_ERASED else ""
+    return Text.assemble((name, style), f"  {counted(notice.removed, 'event')}{how}", (f"  {seqs}" if seqs else "", "dim"))
 
 
 def _happened(change: SessionChange) -> Text:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from rich import box
@@ -96,6 +97,14 @@ class Listing(Generic[Item]):
                 self._print()
         self.count += 1
 
+    async def fill(self, items: AsyncIterable[Item], limit: int) -> bool:
+        """Adds items as they come, at most `limit`; 0: all. Returns whether there are more."""
+        async for item in items:
+            if limit and self.count == limit:
+                return True
+            self.add(item)
+        return False
+
     def end(self) -> None:
         """Prints the remaining rows, or that there are none."""
         if self._table is not None:
@@ -106,6 +115,17 @@ class Listing(Generic[Item]):
     def _print(self) -> None:
         console().print(self._table)
         self._table = None
+
+
+def page_for(limit: int) -> int:
+    """Returns the size of the pages of a list of at most `limit` items; 0: all."""
+    return min(limit + 1, 1000) if limit else 1000
+
+
+def say_more(more: bool, limit: int, which: str = "first") -> None:
+    """Prints on standard error that a list was cut off, if there is more."""
+    if more:
+        print(f"only the {which} {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
 
 
 def room() -> int:
@@ -228,8 +248,15 @@ def session_json(session: session_pb2.Session) -> dict[str, Any]:
         "window_version": session.window_version,
         "window": window_json(session.window),
         "context_bytes": session.context_bytes,
+        "content_bytes": session.content_bytes,
         "usage": as_json(session.usage),
+        "parent": _parent_json(session.parent) if session.HasField("parent") else None,
     }
+
+
+def _parent_json(parent: session_pb2.SessionParent) -> dict[str, Any]:
+    named = {**ref_json(parent.session), "uid": parent.uid}
+    return named | {"at_seq": parent.at_seq, "at_log_version": parent.at_log_version}
 
 
 def window_json(counters: session_pb2.WindowCounters) -> dict[str, int]:
@@ -246,6 +273,11 @@ def event_json(event: event_pb2.SessionEvent) -> dict[str, Any]:
         "text": text_of(event),
         **{key: value for key, value in as_json(event).items() if key not in ("seq", "event_id")},
     }
+
+
+def whole_json(message: Message) -> dict[str, Any]:
+    """All fields, also those that are not set, as the JSON of protobuf."""
+    return MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
 
 
 def as_json(message: Message) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class _Application:
             # After the insertions, which may move it.
             through = 0 if selection.through is None else self._window.position(selection.through)
             archive_later(self._connection, self._session.id, through, selection.listing, version)
-        self._write_session(compaction)
+        self._write_session(compaction, selection.content)
         after = Versions(version, compaction.window_version, self._last_seq, compaction.after)
         record_window(self._connection, self._session.id, after, self._places)
         row = compaction_row(compaction) | {"session": self._session.id}
@@ -121,7 +121,7 @@ class _Application:
         version = session.log_version + 1
         return event_row(self._codec, tenant, draft, session.id, self._last_seq, self._request.now, position, version)
 
-    def _write_session(self, compaction: Compaction) -> None:
+    def _write_session(self, compaction: Compaction, archived_content: int) -> None:
         spent = sum((draft.usage for draft in self._request.drafts), self._request.usage)
         values: dict[str, Any] = {
             "log_version": compaction.log_version,
@@ -130,6 +130,8 @@ class _Application:
             "update_time": max(self._session.update_time, self._request.now),
         }
         values |= {f"window_{name}": getattr(compaction.after, name) for name in COUNTED}
+        added = sum(draft.content_bytes for draft in self._request.drafts)
+        values["window_content"] = self._session.window_content - archived_content + added
         values |= {f"usage_{name}": getattr(self._session, f"usage_{name}") + getattr(spent, name) for name in USED}
         self._connection.execute(sessions.update().where(sessions.c.id == self._session.id).values(values))
 

@@ -12,14 +12,14 @@ from sqlalchemy import Connection, Row
 from ....domain.errors import EventNotFound
 from ....domain.model import Counters
 from ...contract.compaction import CompactionRequest
-from ..log.rows import require
+from ..log.rows import content_of, require
 from ..log.slices.archivings import ARCHIVED_AT_ONCE, window_of
 from ..schema.tables import LEAD, events
 
 _e = events.c
 _IDS_AT_ONCE = 500
 _ROWS_AT_ONCE = 1000
-_COLUMNS = (_e.id, _e.event_id, _e.seq, _e.position, _e.turn_start, _e.size, _e.tokens)
+_COLUMNS = (_e.id, _e.event_id, _e.seq, _e.position, _e.turn_start, _e.size, _e.tokens, _e.content_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Selection:
     window_version: int
     seqs: Sequence[int]
     counters: Counters
+    content: int
     mark: Sequence[int]
     anchors: Mapping[str, Row[Any]]
     through: int | None = None
@@ -61,7 +62,8 @@ def select_events(connection: Connection, session: Row[Any], request: Compaction
         raise EventNotFound(request.ref, min(gone))
     rows = archived.values()
     counters = Counters(len(rows), *(sum(int(getattr(row, name)) for row in rows) for name in ("turn_start", "size", "tokens")))
-    return Selection(session.window_version, [row.seq for row in rows], counters, [row.id for row in rows], anchors)
+    content = sum(map(content_of, rows))
+    return Selection(session.window_version, [row.seq for row in rows], counters, content, [row.id for row in rows], anchors)
 
 
 def _select_many(connection: Connection, session: Row[Any], request: CompactionRequest) -> Selection:
@@ -91,6 +93,7 @@ def _select_many(connection: Connection, session: Row[Any], request: CompactionR
         window_version=session.window_version,
         seqs=found.seqs,
         counters=Counters(len(found.seqs), found.turns, found.bytes, found.tokens),
+        content=found.content,
         mark=found.others if at_once else found.prefix + found.others,
         anchors=found.anchors,
         through=found.prefix[-1] if at_once else None,
@@ -109,6 +112,7 @@ class _Found:
     turns: int = 0
     bytes: int = 0
     tokens: int = 0
+    content: int = 0
     in_prefix: bool = True
     prefix_end: int = 0
 
@@ -117,6 +121,7 @@ class _Found:
         self.turns += row.turn_start
         self.bytes += row.size
         self.tokens += row.tokens
+        self.content += content_of(row)
         if self.in_prefix and not row.lead:
             self.prefix.append(row.id)
             self.prefix_end = row.position

@@ -65,15 +65,12 @@ class SqlCompactions:
         return compacted
 
     async def _settle(self, request: CompactionRequest) -> None:
-        """Marks the events that a compaction before this one archived; the transaction would mark them all at once."""
+        """Marks the events that a compaction before this one archived."""
 
-        def unit(connection: Connection) -> int | None:
-            session: int = require(connection, request.tenant, request.ref, columns=sa.select(sessions.c.id)).id
-            return session if self._archiver.waits(connection, session) else None
+        def unit(connection: Connection) -> int:
+            return int(require(connection, request.tenant, request.ref, columns=sa.select(sessions.c.id)).id)
 
-        session = await self._units.of(request.tenant).read(unit)
-        if session is not None:
-            await self._archiver.finish(session)
+        await self._archiver.settle(request.tenant, unit)
 
     async def _list(self, selection: Selection) -> Selection:
         """Lists the events that are to be marked one by one if they are many, in slices."""

@@ -12,10 +12,11 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ....domain.feed import Change, ChangeKind, Position
-from ....domain.model import Compaction, Counters, Session, SessionRef, Usage
+from ....domain.model import Compaction, Counters, Parent, Session, SessionRef, Usage
 from ...contract.consumers import MOST_REPLAYS, ConsumerKey, Parked, partition_of
 from ..encryption.codec import StoredCodec
-from ..schema.tables import consumer_partitions, parked_changes
+from ..log.change_details import removal_of
+from ..schema.tables import consumer_partitions, consumers, parked_changes, sessions
 from ..state.records import read as read_state
 from ..state.records import sealed
 from .consumer_queries import hold, require, storable
@@ -67,17 +68,25 @@ def park(
 
 def listed(connection: Connection, codec: StoredCodec, key: ConsumerKey, limit: int, after: int) -> Sequence[Parked]:
     consumer = require(connection, key).id
-    return _found(connection, codec, sa.and_(_k.consumer == consumer, _k.id > after), limit)
+    return _found(connection, codec, consumer, _k.id > after, limit)
 
 
 def replays(connection: Connection, codec: StoredCodec, consumer: int, partitions: Collection[int]) -> Sequence[Parked]:
     """Returns the changes to replay in these partitions, the oldest first."""
-    wanted = sa.and_(_k.consumer == consumer, _k.replaying, _k.number.in_(partitions))
-    return _found(connection, codec, wanted, MOST_REPLAYS) if partitions else ()
+    if not partitions:
+        return ()
+    return _found(connection, codec, consumer, sa.and_(_k.replaying, _k.number.in_(partitions)), MOST_REPLAYS)
 
 
-def _found(connection: Connection, codec: StoredCodec, which: ColumnElement[bool], limit: int) -> Sequence[Parked]:
-    query = sa.select(parked_changes).where(which).order_by(_k.id).limit(limit)
+def _found(
+    connection: Connection, codec: StoredCodec, consumer: int, which: ColumnElement[bool], limit: int
+) -> Sequence[Parked]:
+    """Leaves out changes of sessions that the consumer's user does not own any more: see FeedScope.admits."""
+    query = sa.select(parked_changes).where(_k.consumer == consumer, which).order_by(_k.id).limit(limit)
+    scope = connection.execute(sa.select(consumers.c.scope_json).where(consumers.c.id == consumer)).scalar_one()
+    if json.loads(scope)["user_id"] is not None:
+        left = sa.exists().where(sessions.c.id == _k.session, sessions.c.user_id != _k.user_id)
+        query = query.where(sa.or_(_k.kind == int(ChangeKind.DELETED), ~left))
     return [
         Parked(row.id, row.number, _change(codec, row), row.attempts, row.reason, row.park_time, row.replaying)
         for row in connection.execute(query)
@@ -119,8 +128,10 @@ def _columns(codec: StoredCodec, change: Change) -> dict[str, Any]:
         "labels": dict(change.labels),
         "labels_before": None if change.labels_before is None else dict(change.labels_before),
         "expired": change.expired,
+        "moved": change.moved,
         "after": None if change.after is None else asdict(replace(change.after, labels=dict(change.after.labels))),
         "compaction": None if change.compaction is None else asdict(change.compaction),
+        "removal": None if change.removal is None else asdict(change.removal),
     }
     return {
         "change_xid": change.position.xid,
@@ -136,7 +147,7 @@ def _columns(codec: StoredCodec, change: Change) -> dict[str, Any]:
 
 def _change(codec: StoredCodec, row: Row[Any]) -> Change:
     detail = json.loads(row.detail)
-    after, compaction = detail["after"], detail["compaction"]
+    after, compaction, removal = detail["after"], detail["compaction"], detail.get("removal")
     return Change(
         position=Position(row.change_xid, row.change_id),
         kind=ChangeKind(row.kind),
@@ -146,15 +157,18 @@ def _change(codec: StoredCodec, row: Row[Any]) -> Change:
         labels=detail["labels"],
         labels_before=detail["labels_before"],
         expired=detail["expired"],
+        moved=detail.get("moved", False),
         after=None if after is None else _session(after),
         compaction=None if compaction is None else _compaction(compaction),
         state=read_state(codec, row.state),
+        removal=None if removal is None else removal_of(removal),
     )
 
 
 def _session(data: dict[str, Any]) -> Session:
+    parent = data.get("parent")
     nouns = {"ref": SessionRef(*data["ref"]), "window": Counters(**data["window"]), "usage": Usage(**data["usage"])}
-    return Session(**data | nouns)
+    return Session(**data | nouns | {"parent": None if parent is None else Parent(**parent)})
 
 
 def _compaction(data: dict[str, Any]) -> Compaction:

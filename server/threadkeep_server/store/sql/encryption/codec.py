@@ -17,6 +17,7 @@ class StoredCodec:
         self.words_version = plain.words_version
         self.text = plain.text
         self.facts = plain.facts
+        self.usage = plain.usage
         self.texts = plain.texts
         self.words = plain.words
         self.memory_words = plain.memory_words

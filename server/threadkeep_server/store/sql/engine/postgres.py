@@ -86,6 +86,8 @@ class PostgresEngine:
         self.locks: Locks = PostgresLocks()
         self.peers: Peers = PostgresListener(options.postgres_listen_url or url, self.problem)
         self._units = RunningUnits()
+        # Some connections stay for writes, however many reads wait.
+        self._reading = asyncio.Semaphore(max(1, options.postgres_pool_size - 2))
         # One thread: several would only take the interpreter lock from the event loop.
         self._computing = ThreadPoolExecutor(1, "computing")
         self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
@@ -122,9 +124,10 @@ class PostgresEngine:
             return await self._read(unit, snapshot, tenants)
 
     async def _read(self, unit: Unit[T], snapshot: bool, tenants: Collection[str] | None) -> T:
-        if self._row_security and tenants is not None:
-            return await self._run((self._snapshots if snapshot else self._reads).begin(), _restricted(unit, tenants))
-        return await self._run(self._snapshots.begin() if snapshot else self._single_statements.connect(), unit)
+        async with self._reading:
+            if self._row_security and tenants is not None:
+                return await self._run((self._snapshots if snapshot else self._reads).begin(), _restricted(unit, tenants))
+            return await self._run(self._snapshots.begin() if snapshot else self._single_statements.connect(), unit)
 
     async def write(
         self, unit: Unit[T], *, short: bool = False, alone: bool = False, tenants: Collection[str] | None = None

@@ -77,14 +77,14 @@ class Statements:
     """The prepared statements of one database, by shape. Used by its threads at once: at worst one is compiled twice."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self.engine = engine
         self._prepared: dict[Hashable, Prepared] = {}
         self._characters = 0
 
     def get(self, shape: Hashable, connection: Connection, build: Callable[[], ClauseElement]) -> Prepared:
         prepared = self._prepared.get(shape)
         if prepared is None:
-            prepared = Prepared(build(), self._engine, connection)
+            prepared = Prepared(build(), self.engine, connection)
             self._keep(shape, prepared)
         return prepared
 

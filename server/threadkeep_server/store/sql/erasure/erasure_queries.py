@@ -22,7 +22,7 @@ from ..log.session_deletions import SessionDeletions
 from ..memories import memory_queries
 from ..schema.erasures import COUNTS, erased_ids, erasures
 from ..schema.memories import memories, memory_tombstones
-from ..schema.tables import CREATED, REMOVED, UPDATED, consumers, parked_changes, policies, session_labels, sessions
+from ..schema.tables import CREATED, MOVED, REMOVED, UPDATED, consumers, parked_changes, policies, session_labels, sessions
 from ..search.term_index import TermIndex
 
 _SESSIONS_AT_ONCE = 20
@@ -94,7 +94,7 @@ def erase_sessions(
     rows = connection.execute(sa.select(sessions).where(_s.id.in_([row.id for row in found]), *which)).all()
     deletions.remove(connection, rows, now, expired=False)
     parked = parked_changes.c
-    of_data = sa.or_(parked.kind.in_((CREATED, UPDATED, REMOVED)), parked.state.is_not(None))
+    of_data = sa.or_(parked.kind.in_((CREATED, UPDATED, MOVED, REMOVED)), parked.state.is_not(None))
     held = (parked.session.in_([row.id for row in rows]), of_data)
     connection.execute(parked_changes.delete().where(*held))
     lines = [id_line(SESSION, row.app, row.user_id, row.session_id) for row in rows]

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row
 
 from ....domain.erasure import Erased, Erasure
 from ....domain.memories import Forget, MemoryScope
+from ...contract.erasure import UserName, UserPage
 from ..engine.base import Unit
 from ..log.session_deletions import SessionDeletions
 from ..log.unit_runner import UnitRunner
@@ -19,11 +20,11 @@ from ..schema.erasures import COUNTS
 from ..search.term_index import TermIndex
 from ..state.statements import StateStatements
 from . import erasure_queries as queries
-from . import state_queries
+from . import state_queries, users
 
 
 class SqlErasures:
-    """ErasureStore on a database. `memory_index`: that of the memories. `deleted`: called after deletions."""
+    """ErasureStore and UserStore on a database. `memory_index`: that of the memories. `deleted`: called after deletions."""
 
     def __init__(
         self,
@@ -47,6 +48,10 @@ class SqlErasures:
             await self._forget_ids()
         counts = {name: getattr(row, name) for name in COUNTS}
         return Erased(row.start_time, row.finish_time, **counts, ids_digest=row.ids_digest)
+
+    async def list_users(self, tenant: str, app: str | None, limit: int, after: UserName | None = None) -> UserPage:
+        unit = partial(users.list_users, tenant=tenant, app=app, limit=limit, after=after)
+        return await self._units.of(tenant).read(unit, snapshot=True)
 
     def _hint(self) -> None:
         for hint in self._deleted:

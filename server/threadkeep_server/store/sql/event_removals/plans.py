@@ -13,15 +13,18 @@ from sqlalchemy.sql import Select
 from ....domain.errors import EventIdConflict, EventNotFound, VersionMismatch
 from ....domain.model import EventDraft, Tools
 from ....domain.removals import MOST_REMOVED
-from ...contract.removals import Chosen, Clear, Pop, RemovalRequest, Suffix, Upsert, check_suffix, fitting_count
+from ...contract.removals import Chosen, Clear, Pop, RemovalRequest, Rewind, Suffix, Upsert, check_suffix, fitting_count
 from ..encryption.codec import StoredCodec
+from ..engine.statements import Statements
 from ..log.append_group import Head
 from ..log.append_queries import last_event_id
 from ..schema.removals import superseded_events
 from ..schema.tables import events
+from . import rewinds
+from .rewinds import Rewinding
 
 _e = events.c
-_COLUMNS = (_e.id, _e.event_id, _e.seq, _e.position, _e.turn_start, _e.size, _e.tokens, _e.archived, _e.tools)
+_COLUMNS = rewinds.COLUMNS
 _IDS_AT_ONCE = 500
 
 
@@ -29,12 +32,20 @@ _IDS_AT_ONCE = 500
 class Plan:
     """`gone`: the events that leave, in window order; of a clear None, which means all. `superseded`: those of them whose ids
     pass to new events. `added`: the new events, each with the row id of the event to insert it before; None: at the end.
-    `replays`: seqs by id of drafts that are stored already."""
+    `replays`: seqs by id of drafts that are stored already. `rewinding`: what a rewind brings back, and `through` the last seq
+    of its point."""
 
     gone: Sequence[Row[Any]] | None
     superseded: Sequence[Row[Any]] = ()
     added: Sequence[tuple[EventDraft, int | None]] = ()
     replays: Mapping[str, int] = field(default_factory=dict)
+    rewinding: Rewinding | None = None
+    through: int = 0
+
+    @property
+    def again(self) -> Sequence[Row[Any]]:
+        """Active events that a rewind archives, though they are before its point."""
+        return () if self.rewinding is None else self.rewinding.again
 
     @property
     def appends_only(self) -> bool:
@@ -42,11 +53,13 @@ class Plan:
 
     @property
     def changes_nothing(self) -> bool:
-        return self.gone is not None and not self.gone and not self.added
+        return self.gone is not None and not self.gone and not self.added and not self.rewinding
 
 
-def plan(connection: Connection, codec: StoredCodec, session: Row[Any], request: RemovalRequest) -> Plan:
-    """Raises EventNotFound, EventIdConflict, VersionMismatch."""
+def plan(
+    connection: Connection, codec: StoredCodec, statements: Statements, session: Row[Any], request: RemovalRequest
+) -> Plan:
+    """Raises EventNotFound, EventIdConflict, VersionMismatch, and what a rewind raises."""
     match request.what:
         case Clear():
             return Plan(None)
@@ -57,6 +70,9 @@ def plan(connection: Connection, codec: StoredCodec, session: Row[Any], request:
             return _chosen(connection, session, request, event_ids)
         case Suffix() as suffix:
             return _suffix(connection, session, request, suffix)
+        case Rewind(at):
+            gone, rewinding = rewinds.plan(connection, codec, statements, session, request, at)
+            return Plan(gone, rewinding=rewinding or None, through=rewinding.through)
         case Upsert() as upsert:
             return _upsert(connection, codec, session, request, upsert)
 

@@ -21,21 +21,27 @@ from ....domain.removals import (
     RemovalKind,
     after_removal,
     event_line,
+    event_lines,
     given_id,
     superseded_id,
 )
-from ...contract.removals import Pop, RemovalRequest, Removed, check_log_version, in_order
+from ....domain.state.state import StateRecord
+from ...contract.removals import Pop, RemovalRequest, Removed, Rewind, check_log_version, in_order
 from ..encryption.codec import StoredCodec
 from ..engine.base import Engine
+from ..engine.statements import Statements
 from ..history.changes import record_window
 from ..log import change_details
-from ..log.rows import counters_of, event_row, ref_of, require
+from ..log.rows import content_of, counters_of, event_row, ref_of, require
 from ..log.slices.archivings import ARCHIVED_AT_ONCE, archive_later, is_archived, mark_all, mark_events
 from ..log.writing.operations import outcome_of, remember
 from ..log.writing.window_places import WindowPlaces
 from ..schema.removals import operations, superseded_events
 from ..schema.tables import ACTIVE_LEAD, APPENDED, INSERTED, REMOVED, USED, changes, events, sessions
+from ..state.group import session_change
+from ..state.records import sealed
 from .plans import Plan, plan
+from .rewinds import Rewinding, restore, restore_state
 from .tombstones import bury, erase_log
 
 _e = events.c
@@ -52,7 +58,7 @@ class Done:
     added: Sequence[EventDraft] = ()
 
 
-def remove(connection: Connection, engine: Engine, codec: StoredCodec, request: RemovalRequest) -> Done:
+def remove(connection: Connection, engine: Engine, codec: StoredCodec, statements: Statements, request: RemovalRequest) -> Done:
     engine.locks.acquire(connection, [(request.tenant, request.ref.session_id)])
     session = require(connection, request.tenant, request.ref, columns=sa.select(sessions).with_for_update())
     operation = request.operation
@@ -62,10 +68,11 @@ def remove(connection: Connection, engine: Engine, codec: StoredCodec, request: 
             return Done(session.id, Removed(known, _events(connection, codec, session.id, request, known), replayed=True))
     versions = Versions(session.log_version, session.window_version, session.last_seq, counters_of(session))
     mark_all(connection, session.id)
-    wanted = plan(connection, codec, session, request)
-    if not (wanted.changes_nothing and wanted.replays):
+    wanted = plan(connection, codec, statements, session, request)
+    nothing = wanted.changes_nothing and not request.always_changes
+    if not (nothing and wanted.replays):
         check_log_version(request, versions)
-    if wanted.changes_nothing:
+    if nothing:
         outcome = Outcome(
             added=in_order(request.drafts, {}, wanted.replays), versions=versions, erased=_erased(request, session, ())
         )
@@ -98,26 +105,32 @@ class _Application:
             removed = self._versions.window
             self._clear()
         else:
-            removed = _counted(row for row in gone if not row.archived)
+            removed = _counted([*(row for row in gone if not row.archived), *wanted.again])
             if isinstance(self._request.what, Pop):
                 popped = _bodies(self._connection, self._codec, [row.id for row in gone])
             self._take_out(gone, wanted.superseded)
         seqs, inserted = self._insert(wanted)
+        restored, state = self._rewind(wanted)
         drafts = [draft for draft, _ in wanted.added]
-        versions = after_removal(self._versions, removed, sum((each.counters for each in drafts), NO_COUNTERS), len(drafts))
+        fresh = sum((each.counters for each in drafts), restored)
+        versions = after_removal(self._versions, removed, fresh, len(drafts))
         if wanted.appends_only:
             versions = replace(versions, window_version=self._versions.window_version)
         outcome = Outcome(
-            removed=removed.events if gone is None else len(gone),
-            seqs=() if gone is None else tuple(row.seq for row in gone),
+            removed=removed.events if gone is None else len(gone) + len(wanted.again),
+            seqs=() if gone is None or isinstance(self._request.what, Rewind) else tuple(row.seq for row in gone),
             added=in_order(self._request.drafts, seqs, wanted.replays),
             versions=versions,
             erased=_erased(self._request, self._session, gone),
+            restored=restored.events,
         )
-        self._write_session(versions, drafts)
+        self._write_session(versions, drafts, wanted)
         # Also if it only appends: its events have no counters, which reads as of a moment look for.
         record_window(self._connection, self._session.id, versions, self._places)
         self._record(wanted, outcome, inserted, sum(len(draft.body) for draft in drafts))
+        if state is not None:
+            record = sealed(self._codec, self._request.tenant, state)
+            self._connection.execute(changes.insert(), session_change(self._session.id, self._request.now, versions, record))
         return Done(self._session.id, Removed(outcome, popped), drafts)
 
     def _clear(self) -> None:
@@ -144,6 +157,15 @@ class _Application:
             kept = [{"event": row.id, "session": self._session.id, "event_id": row.event_id} for row in superseded]
             self._connection.execute(superseded_events.insert(), kept)
 
+    def _rewind(self, wanted: Plan) -> tuple[Counters, StateRecord | None]:
+        """Brings back what a rewind brings back. Returns the counters of the events, and the record of the state."""
+        if not isinstance(self._request.what, Rewind):
+            return NO_COUNTERS, None
+        rewinding = wanted.rewinding or Rewinding(wanted.through)
+        restore(self._connection, self._session.id, rewinding, self._version)
+        self._places += [row.position for row in rewinding.restored]
+        return rewinding.counters, restore_state(self._connection, rewinding, self._version)
+
     def _insert(self, wanted: Plan) -> tuple[dict[str, int], list[int]]:
         """Returns the seqs by id, and the row ids, of the added events."""
         places = WindowPlaces(self._connection, self._session.id)
@@ -160,11 +182,15 @@ class _Application:
             inserted.append(int(key))
         return seqs, inserted
 
-    def _write_session(self, versions: Versions, drafts: Sequence[EventDraft]) -> None:
-        session = self._session
+    def _write_session(self, versions: Versions, drafts: Sequence[EventDraft], wanted: Plan) -> None:
+        session, gone = self._session, wanted.gone
+        added = sum(draft.content_bytes for draft in drafts) + (wanted.rewinding.content if wanted.rewinding else 0)
+        active = [*wanted.again, *(row for row in gone or () if not row.archived)]
+        left = session.window_content if gone is None else sum(map(content_of, active))
         spent = sum((draft.usage for draft in drafts), NO_USAGE)
         values: dict[str, Any] = change_details.state_columns(versions)
         values["update_time"] = max(session.update_time, self._request.now)
+        values["window_content"] = session.window_content - left + added
         values |= {f"usage_{name}": getattr(session, f"usage_{name}") + getattr(spent, name) for name in USED}
         self._connection.execute(sessions.update().where(sessions.c.id == session.id).values(values))
 
@@ -175,14 +201,16 @@ class _Application:
         if wanted.appends_only:
             change |= {"kind": APPENDED, "first": seqs[0], "last": seqs[-1], "detail": None}
         else:
+            left = sorted([*(wanted.gone or ()), *wanted.again], key=lambda row: row.position)[:MOST_REMOVED]
             removal = Removal(
                 self._request.kind,
                 self._request.erase or self._request.kind is RemovalKind.ERASED,
                 outcome.removed,
-                () if wanted.gone is None else tuple(given_id(row.event_id) for row in wanted.gone[:MOST_REMOVED]),
-                outcome.seqs[:MOST_REMOVED],
-                self._session.last_seq if wanted.gone is None else 0,
+                tuple(given_id(row.event_id) for row in left),
+                tuple(row.seq for row in left),
+                self._session.last_seq if wanted.gone is None else wanted.through,
                 len(inserted),
+                outcome.restored,
             )
             span = {"first": min(inserted, default=0), "last": max(inserted, default=0)}
             change |= {"kind": REMOVED, "detail": change_details.removed(removal), **span}
@@ -203,12 +231,12 @@ def _erased(request: RemovalRequest, session: Row[Any], gone: Sequence[Row[Any]]
     return Erased(request.now, request.now, events=len(gone), ids_digest=digest_of(lines))
 
 
-def log_digest(connection: Connection, tenant: str, ref: SessionRef, last_seq: int) -> str:
-    """Returns the digest of every event of a log up to a seq."""
+def log_digest(connection: Connection, engine: Engine, tenant: str, ref: SessionRef, last_seq: int) -> str:
+    """Returns the digest of every event of a log up to a seq. Never holds all ids: the log may be long."""
     session = require(connection, tenant, ref)
     named = sa.select(_e.event_id, _e.seq).where(_e.session == session.id, _e.seq <= last_seq)
-    rows = connection.execute(named.execution_options(yield_per=_ROWS_AT_ONCE))
-    return digest_of(sorted((event_line(*ref_of(session), *row) for row in rows), key=str.encode))
+    rows = connection.execute(named.order_by(engine.sql.by_code_point(_e.event_id)).execution_options(yield_per=_ROWS_AT_ONCE))
+    return digest_of(event_lines(*ref_of(session), ((row.event_id, row.seq) for row in rows)))
 
 
 def _bodies(connection: Connection, codec: StoredCodec, keys: Sequence[int]) -> list[StoredEvent]:

@@ -6,19 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import sqlalchemy as sa
-from sqlalchemy import Connection
-
 from ....domain.model import Versions
 from ....domain.removals import Outcome
 from ...contract.events import Appended, AppendedEvent, AppendRequest
-from ...contract.removals import Clear, RemovalRequest, Removed
+from ...contract.removals import Clear, RemovalRequest, Removed, Rewind
 from ...notifier import CommitNotifier
-from ..log.rows import find
+from ..log.rows import find_id
 from ..log.slices.worker import Slices
 from ..log.unit_runner import UnitRunner, translate_errors
 from ..schema.removals import operations
-from ..schema.tables import sessions
 from . import remove_queries
 from .tombstones import Eraser
 
@@ -40,7 +36,7 @@ class SqlRemovals:
         await translate_errors(engine, codec.ready(request.tenant))
         await self._settle(request)
         done = await self._units.of(request.tenant).write(
-            lambda connection: remove_queries.remove(connection, engine, codec, request)
+            lambda connection: remove_queries.remove(connection, engine, codec, self._units.statements, request)
         )
         self._archiver.hint()
         self._commits.committed()
@@ -58,23 +54,22 @@ class SqlRemovals:
         return removed
 
     async def _settle(self, request: RemovalRequest) -> None:
-        """Marks the events that a compaction archived: the transaction would mark them all at once."""
-
-        def unit(connection: Connection) -> tuple[int | None, bool]:
-            row = find(connection, request.tenant, request.ref, columns=sa.select(sessions.c.id))
-            return (None, False) if row is None else (row.id, self._archiver.waits(connection, row.id))
-
-        session, waits = await self._units.of(request.tenant).read(unit)
-        if session is not None and waits:
-            await self._archiver.finish(session)
-        if session is not None and isinstance(request.what, Clear):
+        """Marks the events that a compaction archived."""
+        session = await self._archiver.settle(request.tenant, partial(find_id, tenant=request.tenant, ref=request.ref))
+        if session is not None and isinstance(request.what, Clear | Rewind):
             await self._eraser.settle(session)
 
     async def _complete(self, request: RemovalRequest, session: int, outcome: Outcome) -> Outcome:
         """Returns the outcome with the facts of a whole log that was erased, and keeps it for repeated calls."""
         assert outcome.erased is not None  # noqa: S101 - the caller checked it
         digest = await self._units.of(request.tenant).read(
-            partial(remove_queries.log_digest, tenant=request.tenant, ref=request.ref, last_seq=outcome.erased.events),
+            partial(
+                remove_queries.log_digest,
+                engine=self._units.engine,
+                tenant=request.tenant,
+                ref=request.ref,
+                last_seq=outcome.erased.events,
+            ),
             snapshot=True,
         )
         whole = replace(outcome, erased=replace(outcome.erased, finish_time=self._clock(), ids_digest=digest))

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
-
-import sqlalchemy as sa
-from sqlalchemy import BigInteger, FromClause, Select
-from sqlalchemy.sql import ColumnElement
 
 from ....domain.feed import Change, ChangeKind, FeedEvent
 from ....domain.model import NO_FACTS, POSITION_STEP, ROLES
+from ..log.change_order import added_events as read_added
 from ..log.scan import Scanner
 from ..log.slices.archivings import is_archived
-from ..log.slices.removals import is_there
-from ..schema.tables import APPENDED, INSERTED, events
+from ..schema.tables import events
 
 # Spans of one statement: a page of changes of as many sessions.
 _MOST_SPANS = 512
 
 _e = events.c
 # Events of a session between two positions, or between two row ids.
-_SPAN = ("number", "session", "low", "high")
-_LOW, _HIGH = _SPAN.index("low"), _SPAN.index("high")
+_LOW, _HIGH = 2, 3
 _READ_COLUMNS = (
     *(_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic),
     is_archived().label("archived"),
@@ -76,6 +70,7 @@ _SPREADS = (
     (ChangeKind.APPENDED, _appended_spans),
     (ChangeKind.COMPACTED, _inserted_spans),
     (ChangeKind.REMOVED, _inserted_spans),
+    (ChangeKind.COPIED, _inserted_spans),
 )
 
 
@@ -83,7 +78,8 @@ def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_t
     """Returns the events of each span by seq."""
     found: list[list[FeedEvent]] = [[] for _ in spans]
     for start in range(0, len(spans), _MOST_SPANS):
-        rows = _rows(scanner, kind, spans[start : start + _MOST_SPANS])
+        some = spans[start : start + _MOST_SPANS]
+        rows = read_added(scanner.statements, scanner.connection, kind, some, _READ_COLUMNS)
         for span, seq, time, role, author, author_role, branch, synthetic, archived, body in rows:
             body = scanner.codec.decrypt(body)
             facts = scanner.codec.facts(body) if with_text else NO_FACTS
@@ -92,28 +88,3 @@ def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_t
     for added in found:
         added.sort(key=attrgetter("seq"))
     return found
-
-
-def _rows(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]]) -> Sequence[Sequence[Any]]:
-    """Returns, for each event, the number of its span and the columns _TOLD."""
-    sql = scanner.engine.sql
-    given = sql.table(_SPAN, spans)
-
-    def build() -> Select[Any]:
-        table = given.build()
-        return sql.each(table, _READ_COLUMNS, _within(kind, table))
-
-    prepared = scanner.statements.get(("added", kind, given.shape), scanner.connection, build)
-    return prepared.rows(scanner.connection, given.values)
-
-
-def _within(kind: int, spans: FromClause) -> list[ColumnElement[bool]]:
-    """Positions for appended events, row ids for inserted ones."""
-    there = is_there(spans.c.session)
-    if kind == APPENDED:
-        # Events that a compaction inserted between those of an append belong to the compaction's change.
-        appended = sa.literal_column(f"NOT ({INSERTED})", sa.Boolean)
-        return [_e.session == spans.c.session, _e.position.between(spans.c.low, spans.c.high), appended, there]
-    # The sign prevents the use of an index of the session's events, which would find all of them.
-    session = sa.literal_column("+events.session", BigInteger)
-    return [session == spans.c.session, _e.id.between(spans.c.low, spans.c.high), there]

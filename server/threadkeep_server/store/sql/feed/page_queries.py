@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any
@@ -18,7 +20,7 @@ from ..log import change_details
 from ..log.rows import record_of
 from ..log.scan import Scanner
 from ..schema.incarnations import SeenIncarnations
-from ..schema.tables import compactions
+from ..schema.tables import DELETED, changes, compactions
 from ..state.records import read as read_state
 from .read_statements import COLUMNS, KIND, Ends, PageQuery, ends_of, floor_of, head_of
 
@@ -48,7 +50,8 @@ def _look(scanner: Scanner, query: PageQuery, incarnations: SeenIncarnations) ->
     floor, head = floor_of(ends), head_of(ends)
     if query.after < floor:
         raise FeedTrimmed(floor)
-    found = sorted([row for row in rows if row[KIND]], key=_place)
+    # The departure of a session that came back to its owner is in both parts.
+    found = sorted({_place(row): row for row in rows if row[KIND]}.values(), key=_place)
     if len(found) > query.limit:
         del found[query.limit :]
         reached = Position(*_place(found[-1]))
@@ -57,8 +60,14 @@ def _look(scanner: Scanner, query: PageQuery, incarnations: SeenIncarnations) ->
     else:
         reached = max(query.after, min(head, query.upto))
     page = _changes_of(connection, scanner.codec, found)
+    if query.scope is None or query.windowed:
+        _name_owners(connection, [change for change in page if change.former])
+    elif query.scope.ref is not None:  # its row has departures from other owners
+        page = [_renamed(change, query.scope.ref) for change in page if change.ref == query.scope.ref]
     if query.scope is not None and query.scope.labels:  # the query has decided the names already
         page = [change for change in page if query.scope.admits(change)]
+    elif query.scope is not None and query.scope.session_id is None:
+        page = [change for change in page if change.kind is not ChangeKind.COPIED]
     return ChangePage(page, reached, more=reached < head, unsettled=bool(ends.unsettled))
 
 
@@ -70,13 +79,16 @@ def _changes_of(connection: Connection, codec: StoredCodec, rows: Sequence[Seque
     for row in rows:
         # COLUMNS; those of the name and the labels are last.
         key, xid, number, session, time, first, last, size, log, window, seq, events, turns, sent, tokens, *rest = row
-        detail, state, *named = rest
+        detail, state, former, *named = rest
         kind = _KINDS[number]
         if named[-1] is None and kind is not ChangeKind.DELETED and session > 0:
             continue
-        if session not in sessions:
-            sessions[session] = _session(*named)
-        tenant, ref, labels = sessions[session]
+        if kind is ChangeKind.DELETED:
+            tenant, ref, labels = _session(*named)
+        else:
+            if session not in sessions:
+                sessions[session] = _session(*named)
+            tenant, ref, labels = sessions[session]
         place = Position(xid, key)
         change = Change(
             place, kind, tenant, ref, session, time, first, last, size, log, window, seq, events, turns, sent, tokens, labels
@@ -84,16 +96,41 @@ def _changes_of(connection: Connection, codec: StoredCodec, rows: Sequence[Seque
         if detail is not None:
             read = change_details.read(detail)
             change.after, change.labels_before, change.expired = read.after, read.labels_before, read.expired
-            change.removal = read.removal
+            change.removal, change.moved = read.removal, read.moved
             if kind is ChangeKind.DELETED and read.after is not None:
                 change.labels = read.after.labels
             if read.compaction is not None:
                 recorded[read.compaction] = change
+        change.former = bool(former)
         if state is not None:
             change.state = read_state(codec, state)
         if kind is not ChangeKind.STATE or change.state is not None:
             found.append(change)
     return _with_compactions(connection, found, recorded) if recorded else found
+
+
+def _name_owners(connection: Connection, former: Sequence[Change]) -> None:
+    """Gives changes the name that their session had then: that of its next departure."""
+    c = changes.c
+    departures: dict[int, list[tuple[Position, str]]] = {}
+    for change in former:
+        if change.session not in departures:
+            # The index has the deletions of a session id.
+            named = (sa.text(f"changes.kind = {DELETED}"), c.tenant == change.tenant, c.session_id == change.ref.session_id)
+            query = sa.select(c.xid, c.id, c.user_id).where(*named, c.session == change.session).order_by(c.xid, c.id)
+            departures[change.session] = [(Position(xid, id_), owner) for xid, id_, owner in connection.execute(query)]
+        left = departures[change.session]
+        following = bisect_right(left, change.position, key=itemgetter(0))
+        if following < len(left):
+            change.ref = change.ref._replace(user_id=left[following][1])
+
+
+def _renamed(change: Change, ref: SessionRef) -> Change:
+    """Returns a change for a reader of its session alone, by its present name."""
+    if change.former:
+        change.former = False
+        change.after = None if change.after is None else replace(change.after, ref=ref)
+    return change
 
 
 def _session(

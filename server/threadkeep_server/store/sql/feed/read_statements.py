@@ -22,8 +22,9 @@ END = Position(_HIGHEST, _HIGHEST)
 _c = changes.c
 _NAMES = ("tenant", "app", "user_id", "session_id")
 _PLAIN = [column.name for column in _c if column.name not in _NAMES]
-COLUMNS = (*_PLAIN, *_NAMES, "labels_json")
-"""The columns of a change: its own without the name, the name, and the labels of its session, null if it is deleted."""
+COLUMNS = (*_PLAIN, "former", *_NAMES, "labels_json")
+"""The columns of a change: its own without the name, whether its session had another owner then, the name, and the labels of
+its session, null if it is deleted."""
 _DELETION = sa.text(f"changes.kind = {DELETED}")
 
 
@@ -123,6 +124,8 @@ class PageQuery:
 
     def _conditions(self, found: Subquery) -> list[ColumnElement[bool]]:
         conditions: list[ColumnElement[bool]] = [_named(found, name) == _text(name) for name in self._names]
+        if "user_id" in self._names:
+            conditions.append(_of_this_owner(found))
         if self._labels:
             matching = [_labelled(found, i) for i in range(len(self._labels) // 2)]
             # The labels before an update or deletion are in the detail only.
@@ -140,14 +143,21 @@ def _readable(engine: Engine, found: Subquery) -> Subquery:
 def _with_sessions(found: Subquery) -> Select[Any]:
     """Selects COLUMNS of these changes."""
     columns: list[ColumnElement[Any]] = [found.c[name] for name in _PLAIN]
+    columns.append(sa.not_(_of_this_owner(found)).label("former"))
     columns += [_named(found, name).label(name) for name in _NAMES]
     query = sa.select(*columns, sessions.c.labels_json)
     return query.select_from(found.outerjoin(sessions, sessions.c.id == found.c.session))
 
 
 def _named(found: Subquery, name: str) -> ColumnElement[str]:
-    """Returns the session's name; that of a deleted session is stored in the change."""
-    return sa.func.coalesce(sessions.c[name], found.c[name])
+    """Returns the session's name; that of a deleted session, or of one that left its owner, is stored in the change."""
+    return sa.func.coalesce(found.c[name], sessions.c[name])
+
+
+def _of_this_owner(found: Subquery) -> ColumnElement[bool]:
+    """Whether the session of a change has not had another owner since. Never null."""
+    since = sa.tuple_(found.c.xid, found.c.id) >= sa.tuple_(sessions.c.moved_xid, sessions.c.moved_change)
+    return sa.or_(sessions.c.moved_change.is_(None), found.c.tenant.is_not(None), since)
 
 
 def _labelled(found: Subquery, number: int) -> ColumnElement[bool]:

@@ -26,9 +26,11 @@ Keys = Mapping[Name, int]
 
 @dataclass(slots=True)
 class Head:
-    """A locked session while the group is decided."""
+    """A locked session while the group is decided. `user_id`: its owner, which may be another one than in the name by which
+    its row was remembered."""
 
     id: int
+    user_id: str = ""
     window_version: int = 0
     log_version: int = 0
     last_seq: int = 0
@@ -37,6 +39,7 @@ class Head:
     window_turns: int = 0
     window_bytes: int = 0
     window_tokens: int = 0
+    window_content: int = 0
     usage: Usage = NO_USAGE
     """The usage of the events that the group adds."""
     created: bool = False
@@ -49,6 +52,7 @@ class Head:
         self.window_turns += draft.turn_start
         self.window_bytes += len(draft.body)
         self.window_tokens += draft.token_estimate
+        self.window_content += draft.content_bytes
         if draft.usage is not NO_USAGE:
             self.usage += draft.usage
 
@@ -67,6 +71,7 @@ class Head:
             "window_turns": self.window_turns,
             "window_bytes": self.window_bytes,
             "window_tokens": self.window_tokens,
+            "window_content": self.window_content,
         }
 
     def change(self, request: AppendRequest, first: int, size: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row
 
 from ....domain.errors import AmbiguousSession, SessionNotFound, StateTooLarge, ThreadkeepError
 from ....domain.model import NO_USAGE, POSITION_STEP
+from ....domain.removals import given_id
 from ...contract.events import AppendRequest
 from ..encryption.codec import StoredCodec
 from ..engine.statements import Statements
@@ -22,9 +23,9 @@ from ..schema.tables import INSERTED, events, sessions
 from ..state.group import StateGroup, Wanted
 from ..state.statements import StateStatements
 from .append_group import Group, Head, Keys, Known, Outcome, state_key, unmet
-from .append_statements import AppendStatements
 from .rows import named
 from .session_writes import SessionWrites
+from .writing.append_statements import AppendStatements
 from .writing.operations import Operations
 
 
@@ -38,7 +39,7 @@ class AppendQueries:
         self._state_statements = StateStatements(statements)
 
     def __call__(self, connection: Connection, requests: Sequence[AppendRequest], known: Keys) -> tuple[list[Outcome], Group]:
-        """Returns the outcomes, and the group as it was written. A known row may have been deleted."""
+        """Returns the outcomes, and the group as it was written. A known row may have been deleted, or have another owner."""
         group = Group(known)
         last_id = partial(last_event_id, connection)
         keys = self._resolve(connection, requests, group)
@@ -63,7 +64,7 @@ class AppendQueries:
             usages = [head.usage_row() for head in group.touched.values() if head.usage is not NO_USAGE]
             self._statements.write(connection, group.events, heads, usages, group.changes)
             if group.states is not None:
-                group.states.write()
+                group.states.write(connection)
         operations.write()
         return outcomes, group
 
@@ -77,7 +78,7 @@ class AppendQueries:
     def _key(self, connection: Connection, request: AppendRequest, group: Group) -> int | ThreadkeepError:
         name = (request.tenant, request.ref)
         key = group.keys.get(name)
-        if key is not None and key in group.heads:
+        if key is not None and key in group.heads and group.heads[key].user_id == request.ref.user_id:
             return key
         found = connection.execute(sa.select(sessions.c.id).where(named(*name)).limit(2)).scalars().all()
         if len(found) > 1:
@@ -114,14 +115,14 @@ class AppendQueries:
     ) -> None:
         """Loads the scopes that the requests change, if there are any."""
         wanted = [
-            Wanted(state_key(request, scope, key), request.tenant, (patch,))
+            Wanted(state_key(request, scope, key), request.tenant, [patch])
             for request, key in zip(requests, keys, strict=True)
             if isinstance(key, int) and request.state is not None
             for scope, patch in request.state.items()
         ]
         if wanted:
-            group.states = StateGroup(self._codec, self._state_statements, connection)
-            group.states.load(wanted)
+            group.states = StateGroup(self._codec, self._state_statements)
+            group.states.load(connection, wanted)
 
     # --- events
 
@@ -150,6 +151,7 @@ _NOTHING = Head(0)
 def _head(row: Row[Any]) -> Head:
     return Head(
         row.id,
+        row.user_id,
         row.window_version,
         row.log_version,
         row.last_seq,
@@ -158,6 +160,7 @@ def _head(row: Row[Any]) -> Head:
         row.window_turns,
         row.window_bytes,
         row.window_tokens,
+        row.window_content,
     )
 
 
@@ -171,5 +174,5 @@ def last_event_id(connection: Connection, head: Head) -> str:
     for place in (appended, inserted):
         found = connection.execute(sa.select(events.c.event_id).where(events.c.session == head.id, place)).scalar()
         if found is not None:
-            return str(found)
+            return given_id(str(found))  # a rewind may have brought back an earlier version of it
     raise AssertionError("a log without its last event")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ....domain.model import Counters, Session, SessionRef, Usage, Versions
+from ....domain.model import Counters, Parent, Session, SessionRef, Usage, Versions
 from ....domain.removals import Removal, RemovalKind
 from ...contract.feed import change_snapshot
 from ..schema.tables import COUNTED, USED
@@ -21,6 +21,7 @@ class Detail:
     after: Session | None = None
     labels_before: Mapping[str, str] | None = None
     expired: bool = False
+    moved: bool = False
     compaction: int | None = None
     inserted: int = 0
     removal: Removal | None = None
@@ -49,9 +50,10 @@ def updated(after: Session, before: Session) -> bytes:
     return _dump(detail)
 
 
-def deleted(last: Session, *, expired: bool) -> bytes:
+def deleted(last: Session, *, expired: bool, moved: bool = False) -> bytes:
     """Without metadata: deleted data must not remain."""
-    return _dump({"after": _snapshot(last) | {"metadata_json": ""}, "expired": expired})
+    detail = {"after": _snapshot(last) | {"metadata_json": ""}, "expired": expired}
+    return _dump(detail | {"moved": True} if moved else detail)
 
 
 def compacted(compaction: int, inserted: int) -> bytes:
@@ -60,6 +62,10 @@ def compacted(compaction: int, inserted: int) -> bytes:
 
 def removed(removal: Removal) -> bytes:
     return _dump({"removal": asdict(removal), "inserted": removal.inserted})
+
+
+def copied(events: int) -> bytes:
+    return _dump({"inserted": events})
 
 
 def read(detail: bytes | None) -> Detail:
@@ -72,19 +78,21 @@ def read(detail: bytes | None) -> Detail:
         after=None if after is None else _session(after),
         labels_before=data.get("before"),
         expired=data.get("expired", False),
+        moved=data.get("moved", False),
         compaction=data.get("compaction"),
         inserted=data.get("inserted", 0),
-        removal=_removal(data["removal"]) if "removal" in data else None,
+        removal=removal_of(data["removal"]) if "removal" in data else None,
     )
 
 
-def _removal(data: Mapping[str, Any]) -> Removal:
+def removal_of(data: Mapping[str, Any]) -> Removal:
+    """Returns a removal from its fields as they are stored."""
     lists = {"kind": RemovalKind(data["kind"]), "event_ids": tuple(data["event_ids"]), "seqs": tuple(data["seqs"])}
     return Removal(**{**data, **lists})
 
 
 # Stored as they are; the other fields of a session have their own encoding.
-_PLAIN = tuple(each.name for each in fields(Session) if each.name not in ("ref", "labels", "window", "usage"))
+_PLAIN = tuple(each.name for each in fields(Session) if each.name not in ("ref", "labels", "window", "usage", "parent"))
 
 
 def _snapshot(session: Session) -> dict[str, Any]:
@@ -94,6 +102,8 @@ def _snapshot(session: Session) -> dict[str, Any]:
         "window": [getattr(session.window, what) for what in COUNTED],
         "usage": [getattr(session.usage, kind) for kind in USED],
     }
+    if session.parent is not None:
+        nouns["parent"] = asdict(session.parent)
     return {name: getattr(session, name) for name in _PLAIN} | nouns
 
 
@@ -103,6 +113,7 @@ def _session(data: Mapping[str, Any]) -> Session:
         labels=data["labels"],
         window=Counters(*data["window"]),
         usage=Usage(*data["usage"]),
+        parent=Parent(**data["parent"]) if "parent" in data else None,
         # Records of an older server lack fields that sessions did not have then.
         **{name: data[name] for name in _PLAIN if name in data},
     )

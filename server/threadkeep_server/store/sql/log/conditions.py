@@ -13,7 +13,7 @@ from sqlalchemy.sql import ColumnElement
 from ....domain.filters import AuthorStep, EventFilter
 from ....domain.model import POSITION_STEP
 from ..engine.base import Dialect
-from ..schema.tables import INSERTED, event_text, events
+from ..schema.tables import INSERTED, ON_BRANCH, event_text, events
 from .slices.archivings import is_active, was_active
 
 # No log is longer; keeps seq * POSITION_STEP within 64 bits for any request.
@@ -83,9 +83,16 @@ def conditions(wanted: EventFilter, sql: Dialect, active: Condition = is_active)
         found.add(found.among("role", map(int, wanted.roles), _e.role))
     for step in wanted.authors:
         _add_step(found, step, sql)
-    if (branches := wanted.branches) is not None:
-        found.add(found.among("branch", branches, _e.branch))
+    _add_branches(found, wanted)
     return found
+
+
+def _add_branches(found: Conditions, wanted: EventFilter) -> None:
+    branches = wanted.branches
+    if branches is not None:
+        found.add(found.among("branch", branches, _e.branch))
+    if wanted.exact_branch and wanted.branch:
+        found.flag("on a branch", lambda: sa.text(f"events.{ON_BRANCH}"))  # type: ignore[arg-type,return-value]
 
 
 def _add_step(found: Conditions, step: AuthorStep, sql: Dialect) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from operator import attrgetter
+from functools import partial
+from itertools import starmap
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,28 +23,24 @@ from ..history.moments import Moment, Moments
 from ..schema.history import ALL_LEADS
 from ..schema.tables import ACTIVE_LEAD, LEAD, events
 from .rows import counters_of, find_head, require, session_of
-from .scan import ACTIVE_COLUMNS, EVENT_COLUMNS, Scanner
+from .scan import Scanner, small_body
 from .slices.archivings import archived_through, is_unlisted, was_active, window_of
 
 _e = events.c
-# Enough for most contexts; a larger one is read again with four times as many rows.
+# Enough for most contexts; a larger one is read again with four times as many rows. The turn of the 50th newest event of
+# tau-bench's agents starts at most 7 events before it.
 _ROWS_AT_FIRST = 128
-_ROWS_BEYOND_LAST_N = 16
+_ROWS_BEYOND_LAST_N = 8
 _ROWS_AT_ONCE = 256
 
-_MORE_COLUMNS = (
-    _e.role,
-    _e.author,
-    _e.author_role,
-    _e.branch,
-    _e.synthetic,
-    _e.turn_start,
-    _e.tokens,
-    _e.content_bytes,
-    _e.tools,
+# As few as a context needs, in the order of ContextEvent; a column of text costs as much as three others.
+_COLUMNS = (
+    *(_e.seq, _e.position, _e.size, small_body()),
+    *(_e.role, _e.branch, _e.synthetic, _e.turn_start, _e.tokens, _e.content_bytes, _e.tools),
 )
-_COLUMNS = (*EVENT_COLUMNS, *_MORE_COLUMNS)
-_COLUMNS_THEN = (*ACTIVE_COLUMNS, *_MORE_COLUMNS)
+_AUTHORS = (_e.author, _e.author_role)
+
+_by_position = itemgetter(ContextEvent._fields.index("position"))
 
 _UNREAD = ("turn_start", "archived", "tools", "body")
 # Of events whose other columns do not have all that plans without text need.
@@ -67,7 +65,7 @@ def get_context(
     spec = budgeted(spec, head.context_bytes, default_bytes)
     limit = _ROWS_AT_FIRST if spec.last_n is None else spec.last_n + _ROWS_BEYOND_LAST_N
     while True:
-        found = _window(scanner, head.id, limit, moment)
+        found = _window(scanner, head.id, limit, moment, authors=bool(spec.authors))
         lead = [event for event in found if event.lead]
         conversation = [event for event in found if not event.lead]
         context = select_context(lead, conversation, spec, complete=len(conversation) < limit)
@@ -75,25 +73,23 @@ def get_context(
             break
         limit *= 4
     # Events appended since the session was read are included, and so in the seq that the caller may archive through.
-    versions = replace(versions, last_seq=max([versions.last_seq, *(event.seq for event in found)]))
+    newest = max([event.seq for event in found], default=0)
+    if newest > versions.last_seq:
+        versions = replace(versions, last_seq=newest)
     stored = [scanner.stored(event, head.id) for event in context.events]
     return context_page(context, [event for event in stored if event is not None], versions, spec)
 
 
-def _window(scanner: Scanner, session: int, limit: int, moment: Moment | None) -> list[ContextEvent]:
+def _window(scanner: Scanner, session: int, limit: int, moment: Moment | None, *, authors: bool) -> list[ContextEvent]:
     """Returns the leading events and the newest others, in window order. One statement, so that no compaction comes between."""
     params = {"session": session, "limit": limit}
-    if moment is None:
-        prepared = scanner.statements.get("window", scanner.connection, _window_query)
-    else:
-        prepared = scanner.statements.get("window then", scanner.connection, _window_then_query)
+    query = _window_query
+    if moment is not None:
+        query = _window_then_query
         params |= moment.params | moment.floors
-    rows = prepared.rows(scanner.connection, params)
-    events = [ContextEvent(*row) for row in rows]
-    for place, event in enumerate(events):
-        if event.tools != Tools.NONE or event.content_bytes < 0:
-            events[place] = _with_ties(scanner, event, session)
-    return sorted(events, key=attrgetter("position"))
+    prepared = scanner.statements.get((query, authors), scanner.connection, partial(query, authors=authors))
+    events = sorted(starmap(ContextEvent, prepared.rows(scanner.connection, params)), key=_by_position)
+    return [_with_ties(scanner, event, session) if event.tools or event.content_bytes < 0 else event for event in events]
 
 
 def _with_ties(scanner: Scanner, event: ContextEvent, session: int) -> ContextEvent:
@@ -110,19 +106,23 @@ def _with_ties(scanner: Scanner, event: ContextEvent, session: int) -> ContextEv
     )
 
 
-def _window_query() -> ClauseElement:
+def _read(lead: int, *, authors: bool) -> sa.Select[Any]:
+    return sa.select(*_COLUMNS, sa.literal_column(str(lead)).label("lead"), *(_AUTHORS if authors else ()))
+
+
+def _window_query(*, authors: bool) -> ClauseElement:
     """The conditions equal those of the partial indexes, so that the engines use them."""
     session = sa.bindparam("session", type_=BigInteger)
     mine = _e.session == session
-    lead = sa.select(*_COLUMNS, sa.literal_column("1").label("lead")).where(mine, sa.text(ACTIVE_LEAD), is_unlisted())
-    others = sa.select(*_COLUMNS, sa.literal_column("0").label("lead")).where(
+    lead = _read(1, authors=authors).where(mine, sa.text(ACTIVE_LEAD), is_unlisted())
+    others = _read(0, authors=authors).where(
         mine, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})"), _e.position > archived_through(session), is_unlisted()
     )
     newest = others.order_by(_e.position.desc()).limit(sa.bindparam("limit", type_=BigInteger)).subquery()
     return sa.union_all(lead, sa.select(newest))
 
 
-def _window_then_query() -> ClauseElement:
+def _window_then_query(*, authors: bool) -> ClauseElement:
     """The same as of a moment. Events that were archived since are read too, and few that were archived before: those above the
     floors."""
 
@@ -130,7 +130,7 @@ def _window_then_query() -> ClauseElement:
         return sa.bindparam(name, type_=BigInteger)
 
     def above(floor: str, lead: int) -> sa.Select[Any]:
-        query = sa.select(*_COLUMNS_THEN, sa.literal_column(str(lead)).label("lead")).where(_e.session == number("session"))
+        query = _read(lead, authors=authors).where(_e.session == number("session"))
         there = (_e.position < number("then_end"), _e.seq <= number("then_seq"))
         return query.where(_e.position > number(floor), *there, was_active())
 

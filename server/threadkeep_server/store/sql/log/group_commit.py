@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....domain.errors import RateLimited, ServerDraining, StoreUnavailable
 from .group_unit import Outcome, Request
 from .set_aside import Committer, SetAside, Waiting
+
+Parts = Callable[[Sequence[Request]], Sequence[Sequence[int]] | None]
 
 _GROUP_REQUESTS = 512
 _GROUP_BYTES = 8 << 20
@@ -24,10 +26,12 @@ LOCK_WAIT_MS = 500
 
 class Writer:
     """The only committer of a store. Sessions that another transaction has locked for long are set aside, so that the writes
-    of others continue."""
+    of others continue. `parts`: splits a group, by places, into some that are committed one after the other;
+    None: not."""
 
-    def __init__(self, committer: Committer, *, max_pending_bytes: int) -> None:
+    def __init__(self, committer: Committer, *, max_pending_bytes: int, parts: Parts | None = None) -> None:
         self._committer = committer
+        self._parts = parts
         self._max_pending_bytes = max_pending_bytes
         self._aside = SetAside(committer, self._attempt, self._settle)
         self._waiting: deque[Waiting] = deque()
@@ -64,7 +68,7 @@ class Writer:
         """Commits group after group until closed and empty."""
         while True:
             while self._waiting:
-                await self._commit_group(self._next_group())
+                await self._commit_parts(self._next_group())
             if self._closing:
                 await self._aside.finish()
                 self._ended = True
@@ -90,6 +94,15 @@ class Writer:
             elif not self._aside.takes(waiting):
                 group.append(waiting)
         return group
+
+    async def _commit_parts(self, group: Sequence[Waiting]) -> None:
+        parts = None if self._parts is None else self._parts([request for request, _, _ in group])
+        if parts is None:
+            await self._commit_group(group)
+            return
+        for part in parts:
+            # What an earlier part set aside holds up later requests of its sessions.
+            await self._commit_group([group[place] for place in part if not self._aside.takes(group[place])])
 
     async def _commit_group(self, group: Sequence[Waiting]) -> None:
         """Commits a group without the requests that it sets aside."""

@@ -20,7 +20,7 @@ from ...contract.events import Appended, AppendRequest
 from ..encryption.codec import StoredCodec
 from ..engine.base import Engine, SessionName
 from ..engine.statements import Statements
-from ..state.group import lock_name
+from ..state.group import StateGroup, lock_name
 from ..state.writes import Patched, StateUpdate, StateWrites
 from .append_group import Head, Keys, Name
 from .append_queries import AppendQueries
@@ -52,11 +52,13 @@ class Decided:
     learned: Keys
     heads: Collection[Head] = ()
     """The sessions that were appended to."""
+    states: Sequence[StateGroup] = ()
+    """The states that appends and patches changed, in this order."""
 
 
 class GroupUnit:
     """Runs a group on a connection. Remembers the session row of each ref: the id of a committed row is never reused, and a
-    remembered row that was deleted is looked up again."""
+    remembered row that was deleted or has another owner is looked up again."""
 
     def __init__(self, engine: Engine, codec: StoredCodec, statements: Statements) -> None:
         self._engine = engine
@@ -73,6 +75,7 @@ class GroupUnit:
         outcomes: dict[int, Outcome] = {}
         learned: dict[Name, int] = {}
         heads: Collection[Head] = ()
+        states: list[StateGroup] = []
         deletions = {i: request for i, request in enumerate(requests) if isinstance(request, SessionDeletion)}
         if deletions:
             outcomes |= zip(deletions, self._deletions.delete(connection, list(deletions.values())), strict=True)
@@ -90,10 +93,13 @@ class GroupUnit:
             outcomes |= zip(appends, appended, strict=True)
             learned |= group.learned
             heads = group.heads.values()
+            states += [] if group.states is None else [group.states]
         patches = {i: request for i, request in enumerate(requests) if isinstance(request, StateUpdate)}
         if patches:
-            outcomes |= zip(patches, self._states.patch(connection, list(patches.values())), strict=True)
-        return Decided([outcomes[i] for i in range(len(requests))], learned, heads)
+            patched, changed = self._states.patch(connection, list(patches.values()))
+            outcomes |= zip(patches, patched, strict=True)
+            states.append(changed)
+        return Decided([outcomes[i] for i in range(len(requests))], learned, heads, states)
 
     def _update(self, connection: Connection, request: SessionUpdate) -> Session | ThreadkeepError:
         try:

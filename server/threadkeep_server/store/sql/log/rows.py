@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row, Select
 
 from ....domain.errors import AmbiguousSession, SessionNotFound
-from ....domain.model import Compaction, Counters, EventDraft, Session, SessionRef, Usage
+from ....domain.model import Compaction, Counters, EventDraft, Parent, Session, SessionRef, Usage
 from ..encryption.codec import StoredCodec
 from ..engine.statements import Record, Statements
 from ..schema.tables import COUNTED, USED, sessions
@@ -31,7 +31,20 @@ def session_of(row: Row[Any]) -> Session:
         window=counters_of(row),
         usage=usage_of(row),
         context_bytes=row.context_bytes,
+        content_bytes=row.window_content,
+        parent=_parent_of(row),
+        moved=row.moved_change is not None,
     )
+
+
+def _parent_of(row: Row[Any]) -> Parent | None:
+    session_id = row.parent_session_id
+    return None if session_id is None else Parent(session_id, row.parent_uid, row.parent_seq, row.parent_log_version)
+
+
+def parent_columns(parent: Parent | None) -> dict[str, str | int | None]:
+    """Returns the columns that _parent_of reads."""
+    return {f"parent_{name}": getattr(parent, name, None) for name in ("session_id", "uid", "seq", "log_version")}
 
 
 def ref_of(row: Row[Any]) -> SessionRef:
@@ -40,6 +53,11 @@ def ref_of(row: Row[Any]) -> SessionRef:
 
 def counters_of(row: Row[Any] | Record) -> Counters:
     return Counters(row.window_events, row.window_turns, row.window_bytes, row.window_tokens)
+
+
+def content_of(row: Row[Any] | Record) -> int:
+    """Returns the content bytes of an event as windows count them; its size if they are unknown."""
+    return int(row.size if row.content_bytes < 0 else row.content_bytes)
 
 
 def usage_of(row: Row[Any]) -> Usage:
@@ -128,6 +146,12 @@ def find(connection: Connection, tenant: str, ref: SessionRef, *, columns: Selec
     if len(found) > 1:
         raise AmbiguousSession(ref.session_id)
     return found[0] if found else None
+
+
+def find_id(connection: Connection, tenant: str, ref: SessionRef) -> int | None:
+    """Returns the id of the session's row, or None. Raises AmbiguousSession."""
+    row = find(connection, tenant, ref, columns=sa.select(sessions.c.id))
+    return None if row is None else int(row.id)
 
 
 def require(connection: Connection, tenant: str, ref: SessionRef, *, columns: Select[Any] | None = None) -> Row[Any]:

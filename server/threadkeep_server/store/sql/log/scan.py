@@ -30,17 +30,18 @@ SMALL_BODY = 32_768
 _e = events.c
 
 
+def small_body() -> ColumnElement[bytes | None]:
+    return sa.case((_e.size <= sa.literal_column(str(SMALL_BODY)), _e.body)).label("body")
+
+
 def _columns(archived: ColumnElement[bool]) -> list[ColumnElement[Any]]:
     """As few as a page needs: each adds a tenth to the time of the row."""
-    body = sa.case((_e.size <= sa.literal_column(str(SMALL_BODY)), _e.body))
-    return [_e.seq, _e.position, archived.label("archived"), _e.size, body.label("body")]
+    return [_e.seq, _e.position, archived.label("archived"), _e.size, small_body()]
 
 
 EVENT_COLUMNS = _columns(is_archived())
 EVENT_COLUMNS_THEN = _columns(sa.not_(was_active()))
 """Of events as of a moment."""
-ACTIVE_COLUMNS = _columns(sa.literal_column("false", sa.Boolean))
-"""Of events that are known to be active."""
 
 
 @dataclass(frozen=True, slots=True)

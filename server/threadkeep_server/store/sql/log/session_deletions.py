@@ -17,12 +17,13 @@ from ....domain.model import SessionRef
 from ...contract.compaction import PolicyScope
 from ..engine.base import Dialect, Engine
 from ..engine.statements import Record, Statements
-from ..schema.history import window_changes
+from ..schema.history import past_archivings, window_changes
 from ..schema.removals import erased_events, log_erasures, operations, superseded_events
 from ..schema.state import past_values, state_totals, state_values
 from ..schema.tables import (
     CREATED,
     DELETED,
+    MOVED,
     REMOVED,
     UPDATED,
     changes,
@@ -34,10 +35,10 @@ from ..schema.tables import (
     sessions,
 )
 from . import change_details
-from .append_statements import insert_of
 from .rows import require_prepared, session_of
 from .slices.archivings import archivings
 from .slices.removals import REMOVED_AT_ONCE, removals
+from .writing.append_statements import insert_of
 
 _NAME = ("tenant", "app", "user_id", "session_id")
 _CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid", "size", "state")]
@@ -100,7 +101,7 @@ class SessionDeletions:
         self._write(connection, _forget_details, [{"keys": self._engine.sql.listed(keys)}])
         values = {row.owner: row.rows for row in self._read(connection, keys, _state_rows)}
         self._remove_rows(connection, {row.id: row.last_seq + values.get(row.id, 0) for row in rows})
-        of_session = (archivings, session_labels, compactions, window_changes, leases)
+        of_session = (archivings, session_labels, compactions, window_changes, past_archivings, leases)
         for table in (*of_session, operations, superseded_events, erased_events, log_erasures):
             self._delete(connection, keys, table.c.session)
         self._delete(connection, keys, state_totals.c.owner)
@@ -176,7 +177,7 @@ def _forget_details(sql: Dialect) -> ClauseElement:
     """They are not read any more, and their session data must not remain."""
     stale = (
         sql.in_list(changes.c.session, "keys"),
-        sa.text(f"(kind IN ({CREATED}, {UPDATED}, {REMOVED}) OR state IS NOT NULL)"),
+        sa.text(f"(kind IN ({CREATED}, {UPDATED}, {REMOVED}, {MOVED}) OR state IS NOT NULL)"),
     )
     return changes.update().where(*stale).values(detail=sa.null(), state=sa.null())
 

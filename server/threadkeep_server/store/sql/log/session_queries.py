@@ -21,6 +21,7 @@ from ...contract.sessions import EXPIRED, MOST_COUNTED, Expired, SessionPage, Se
 from ..engine.base import Engine
 from ..schema.minutes import MINUTE
 from ..schema.tables import changes, events, session_labels, sessions
+from ..state.queries import whole_states
 from .rows import find, session_of
 from .scan import Scanner, stored_events
 from .session_deletions import SessionDeletions
@@ -40,16 +41,24 @@ def list_page(scanner: Scanner, tenant: str, query: SessionQuery) -> SessionPage
     if query.count:
         some = sa.select(_s.id).where(*matching).limit(MOST_COUNTED + 1).subquery()
         total = scanner.connection.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()
-    newest = _newest(scanner, [row.id for row in page], query.max_bytes) if query.newest and page else ()
-    return SessionPage([session_of(row) for row in page], cursor, total, newest, places)
+    keys = [row.id for row in page]
+    newest = [event for event, _ in newest_events(scanner, keys, query.max_bytes)] if query.newest and page else ()
+    states = whole_states(scanner, keys, query.max_bytes // 2) if query.states and page else ()
+    return SessionPage([session_of(row) for row in page], cursor, total, newest, states, places)
 
 
 def _matching(scanner: Scanner, tenant: str, query: SessionQuery) -> list[ColumnElement[bool]]:
     wanted = [_s.tenant == tenant]
+    user_id: ColumnElement[str] = _s.user_id
+    app: ColumnElement[str] = _s.app
+    if query.forked_from:
+        wanted.append(_s.parent_session_id == query.forked_from)
+        # No columns, so that the database does not prefer the index of the owner's sessions, of which there are more.
+        user_id, app = user_id.concat(""), app.concat("")
     if query.user_id is not None:
-        wanted.append(_s.user_id == query.user_id)
+        wanted.append(user_id == query.user_id)
     if query.app is not None:
-        wanted.append(_s.app == query.app)
+        wanted.append(app == query.app)
     if query.prefix:
         wanted.append(sa.func.substr(_s.session_id, 1, len(query.prefix)) == query.prefix)
     for name, value in query.labels.items():
@@ -74,7 +83,8 @@ def _page_query(query: SessionQuery, matching: Sequence[ColumnElement[bool]], ke
         if query.cursor is not None:
             minute = query.cursor[0] // MINUTE
             wanted.append(_s.active_minute >= minute if ascending else _s.active_minute <= minute)
-        wanted.append(_near(query, wanted))
+        if not query.forked_from:
+            wanted.append(_near(query, wanted))
     columns = (key, _s.id) if ascending else (key.desc(), _s.id.desc())
     return sa.select(sessions).where(*wanted).order_by(*columns).limit(query.limit + 1).offset(query.offset or None)
 
@@ -90,26 +100,27 @@ def _near(query: SessionQuery, wanted: Sequence[ColumnElement[bool]]) -> ColumnE
     return _s.active_minute >= sa.func.coalesce(bound, -1)
 
 
-def _newest(scanner: Scanner, keys: Sequence[int], max_bytes: int) -> Sequence[StoredEvent | None]:
-    """Returns the last event of each session in the order of the window, as many as fit."""
+def newest_events(scanner: Scanner, keys: Sequence[int], max_bytes: int) -> Sequence[tuple[StoredEvent | None, int]]:
+    """Returns the last event of each session in the order of the window, as many as fit, each with its size."""
     e = events.alias("e").c
     newest = sa.select(e.id).where(e.session == _s.id).order_by(e.position.desc()).limit(1)
     last = newest.correlate(sessions).scalar_subquery()
     joined = sa.select(events.c.session, events.c.id, events.c.size).select_from(sa.join(sessions, events, events.c.id == last))
-    rows = scanner.connection.execute(joined.where(_s.id.in_(keys))).all()
-    fitting = _fitting({row.session: row for row in rows}, keys, max_bytes)
-    found = {key: event for key, _, event in stored_events(scanner, list(fitting.values()))}
-    return [found.get(fitting.get(key, 0)) for key in keys]
+    last_events = scanner.connection.execute(joined.where(_s.id.in_(keys))).all()
+    fitting = _fitting({row.session: row for row in last_events}, keys, max_bytes)
+    found = {key: event for key, _, event in stored_events(scanner, [row.id for row in fitting.values()])}
+    rows = [fitting.get(key) for key in keys]
+    return [(None, 0) if row is None or row.id not in found else (found[row.id], int(row.size)) for row in rows]
 
 
-def _fitting(newest: dict[int, Any], keys: Sequence[int], left: int) -> dict[int, int]:
+def _fitting(newest: dict[int, Any], keys: Sequence[int], left: int) -> dict[int, Any]:
     """Returns the events that fit, by session."""
-    fitting: dict[int, int] = {}
+    fitting: dict[int, Any] = {}
     for key in keys:
         row = newest.get(key)
         if row is not None and row.size <= left:
             left -= row.size
-            fitting[key] = row.id
+            fitting[key] = row
     return fitting
 
 

@@ -12,16 +12,18 @@ from sqlalchemy.sql import ClauseElement
 
 from ....domain.errors import SessionAlreadyExists
 from ....domain.model import NewSession, Session, SessionChange, SessionRef
-from ....domain.session_updates import updated
+from ....domain.removals import Operation, Outcome
 from ....domain.state.state import size_of
+from ....domain.updates.session_updates import updated
 from ..encryption.codec import StoredCodec
 from ..engine.statements import Statements
 from ..schema.tables import CREATED, UPDATED, changes, session_labels, sessions
 from ..state.writes import StateWrites
 from . import change_details
 from .append_group import Name
-from .append_statements import insert_of
-from .rows import labels_bytes, require_prepared, session_of
+from .rows import labels_bytes, parent_columns, require_prepared, session_of
+from .writing.append_statements import insert_of
+from .writing.operations import outcome_of, remember
 
 Created = tuple[Session, bool]
 """A session, and whether it is new."""
@@ -33,7 +35,9 @@ _ZEROS = {
     for column in sessions.c
     if column.name.startswith(("window_", "usage_")) or column.name in ("log_version", "window_version", "last_seq")
 }
-_SESSION_NAMES = [column.name for column in sessions.c if column.name not in ("id", "active_minute")]
+_SESSION_NAMES = [
+    column.name for column in sessions.c if column.name not in ("id", "active_minute") and not column.name.startswith("moved_")
+]
 _CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid", "size", "state", *_NAME)]
 _MUTABLE = ("update_time", "expire_time", "metadata_json", "labels_json", "context_bytes")
 
@@ -64,6 +68,7 @@ class SessionUpdate:
     tenant: str
     ref: SessionRef
     change: SessionChange
+    operation: Operation | None = None
 
     @property
     def size(self) -> int:
@@ -124,10 +129,12 @@ class SessionWrites:
         return {name: keys[new.uid] for name, new in fresh.items()}
 
     def update(self, connection: Connection, update: SessionUpdate) -> Session:
-        """Raises SessionNotFound, AmbiguousSession and what `updated` raises, before it writes."""
-        change = update.change
+        """Raises SessionNotFound, AmbiguousSession, OperationConflict and what `updated` raises, before it writes."""
+        change, operation = update.change, update.operation
         row = require_prepared(connection, self._statements, update.tenant, update.ref)
         before = session_of(row)
+        if operation is not None and outcome_of(connection, row.id, operation, change.update_time) is not None:
+            return before
         after = updated(before, change)
         prepared = self._statements.get("update session", connection, _update_session)
         prepared.run_many(connection, [{"key": row.id, **_mutable(after)}])
@@ -135,6 +142,8 @@ class SessionWrites:
             self._statements.get("delete labels", connection, _delete_labels).run_many(connection, [{"key": row.id}])
             self._insert_labels(connection, [(row.id, after.labels)])
         self._record(connection, [_change(UPDATED, row.id, change.update_time, after, before)])
+        if operation is not None:
+            remember(connection, row.id, operation, Outcome(versions=after.versions), change.update_time)
         return after
 
     # --- statements
@@ -176,13 +185,15 @@ def _as_created(new: NewSession) -> Session:
         metadata_json=new.metadata_json,
         labels=new.labels,
         context_bytes=new.context_bytes,
+        parent=new.parent,
     )
 
 
 def _row(tenant: str, new: NewSession) -> dict[str, Any]:
     session = _as_created(new)
     name = dict(zip(_NAME, (tenant, *new.ref), strict=True))
-    return _ZEROS | name | {"uid": new.uid, "create_time": new.create_time} | _mutable(session)
+    fixed = {"uid": new.uid, "create_time": new.create_time}
+    return _ZEROS | name | fixed | parent_columns(new.parent) | _mutable(session)
 
 
 def _mutable(session: Session) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from ....domain.context import ContextSpec
 from ....domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ....domain.removals import Operation
 from ....domain.state.state import StatePatch
 from ....domain.sweeping import SweepFacts
 from ...contract.events import Appended, AppendRequest, ContextPage, EventPage, EventQuery
@@ -21,14 +22,14 @@ from ..scan_budget import ScanLimits
 from ..schema.tables import sessions
 from ..state.writes import Patched, StateUpdate
 from . import context_queries, list_queries, session_queries
-from .append_function import AppendFunction
 from .group_commit import Writer
-from .group_unit import GroupUnit, Outcome, Request
+from .group_unit import GroupUnit, Outcome, Request, names_of
 from .rows import require, session_of
 from .session_deletions import Deleted, SessionDeletion, SessionDeletions
 from .session_writes import Created, SessionCreation, SessionUpdate
 from .slices.removals import REMOVED_AT_ONCE
 from .unit_runner import FEW_ROWS, UnitRunner, translate_errors
+from .writing.append_function import AppendFunction, changes_shared
 
 
 class GroupedWrites:
@@ -41,8 +42,8 @@ class GroupedWrites:
         self._commits = commits
         self._group = GroupUnit(units.engine, units.codec, units.statements)
         functions = Capability.FUNCTIONS in units.engine.capabilities
-        self._function = AppendFunction(units.engine, units.codec) if functions else None
-        self._writer = writer = Writer(self, max_pending_bytes=max_pending_bytes)
+        self._function = AppendFunction(units.engine, units.codec, units.statements) if functions else None
+        self._writer = writer = Writer(self, max_pending_bytes=max_pending_bytes, parts=by_way if functions else None)
         self._codec = units.codec
         encrypted = units.codec.vault is not None
         self.append: Callable[[AppendRequest], Awaitable[Appended]] = self._encrypted if encrypted else writer.write
@@ -80,8 +81,8 @@ class GroupedWrites:
         """Appends in one round trip. None if that is impossible."""
         if self._function is None:
             return None
-        appends = [request for request in requests if isinstance(request, AppendRequest) and request.state is None]
-        if len(appends) < len(requests) or any(request.operation is not None for request in appends):
+        appends = [request for request in requests if isinstance(request, AppendRequest) and _is_plain(request)]
+        if len(appends) < len(requests):
             return None
         return await self._function.append(appends, self._group.keys, wait_ms)
 
@@ -92,8 +93,32 @@ class GroupedWrites:
         decided = await self._engine.write(unit, short=short, tenants=tenants)
         self._group.remember(decided.learned)
         if self._function is not None:
-            self._function.remember(decided.heads)
+            self._function.remember(decided.heads, decided.states)
         return decided.outcomes
+
+
+def _is_plain(request: Request) -> bool:
+    """Whether the stored function may write the request."""
+    return isinstance(request, AppendRequest) and request.operation is None and not changes_shared(request)
+
+
+def by_way(requests: Sequence[Request]) -> Sequence[Sequence[int]] | None:
+    """Splits a group: the appends that the stored function may write, then the others, if they are no more. They would take
+    the way of several statements with them. Requests of the same names keep their order: a stream may have sent them. None: no
+    split."""
+    if all(map(_is_plain, requests)):
+        return None
+    plain: list[int] = []
+    others: list[int] = []
+    behind: set[SessionName] = set()
+    for place, request in enumerate(requests):
+        names = names_of(request)
+        if _is_plain(request) and behind.isdisjoint(names):
+            plain.append(place)
+        else:
+            others.append(place)
+            behind.update(names)
+    return [plain, others] if len(others) <= len(plain) else None
 
 
 def _rows(request: Request) -> int:
@@ -142,10 +167,13 @@ class SqlSessions:
         return session_of(await self._units.of(tenant).read(lambda connection: require(connection, tenant, ref), short=True))
 
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
-        return await self._units.of(tenant).scan(lambda scanner: session_queries.list_page(scanner, tenant, query))
+        unit = partial(session_queries.list_page, tenant=tenant, query=query)
+        return await self._units.of(tenant).scan(unit, snapshot=query.states)
 
-    async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-        return await self._writes.update(SessionUpdate(tenant, ref, change))
+    async def update_session(
+        self, tenant: str, ref: SessionRef, change: SessionChange, operation: Operation | None = None
+    ) -> Session:
+        return await self._writes.update(SessionUpdate(tenant, ref, change, operation))
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
         deleted = await self._writes.delete(SessionDeletion(tenant, ref, self._clock()))

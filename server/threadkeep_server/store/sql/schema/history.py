@@ -33,6 +33,17 @@ window_changes = Table(
     sqlite_with_rowid=False,
 )
 
+# Events that a rewind made active again: from which log version on, and up to which, they were archived before.
+past_archivings = Table(
+    "past_archivings",
+    metadata,
+    Column("event", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("until", BigInteger, primary_key=True, autoincrement=False),
+    Column("since", BigInteger, nullable=False),
+    Column("session", BigInteger().with_variant(Integer, "sqlite"), nullable=False),
+    Index("past_archivings_session", "session"),
+)
+
 COUNTS = "counters IS NOT NULL"
 # Also leads that were archived since. Reads of the present lack the first condition, or SQLite would use the wrong index.
 ALL_LEADS = f"position > 0 AND ({LEAD})"

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Table
 
 from .encryption import tenant_keys
 from .erasures import erased_ids, erasures
-from .history import window_changes
+from .history import past_archivings, window_changes
 from .memories import memories, memory_prefixes, memory_tombstones
 from .removals import erased_events, log_erasures, operations, superseded_events
 from .state import past_values, shared_states, state_totals, state_values
@@ -65,7 +65,7 @@ def conditions() -> dict[Table, str]:
     """Returns the condition of the rows that a transaction may see and write, by table."""
     of_memories = (memories, memory_prefixes, memory_tombstones)
     own = dict.fromkeys((sessions, consumers, policies, *of_memories, erasures, tenant_keys, shared_states), _OWN)
-    logs = (session_labels, events, compactions, window_changes)
+    logs = (session_labels, events, compactions, window_changes, past_archivings)
     parts = (*logs, operations, superseded_events, erased_events, log_erasures)
     of_session = {table: _of(sessions, f"{table.name}.session") for table in parts}
     members = (consumer_members, consumer_partitions, parked_changes)

@@ -30,9 +30,9 @@ from ....domain.model import POSITION_STEP
 from .minutes import minute_of
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 15
-# 15: older code cannot read changes of state, and leaves the state of sessions that it deletes.
-OLDEST_CODE_THAT_CAN_RUN = 15
+SCHEMA_VERSION = 19
+# 18: older code would append to a session under the name of its former owner.
+OLDEST_CODE_THAT_CAN_RUN = 18
 
 COUNTED = ("events", "turns", "bytes", "tokens")  # the names of the fields of Counters and Usage, in columns
 USED = ("input", "output", "total", "cached", "reasoning")
@@ -45,6 +45,7 @@ meta = Table("threadkeep_meta", metadata, Column("key", String(64), primary_key=
 INCARNATIONS = "incarnations"  # their key
 
 EXPIRING = "expire_time IS NOT NULL"
+FORKED = "parent_session_id IS NOT NULL"
 
 sessions = Table(
     "sessions",
@@ -67,6 +68,14 @@ sessions = Table(
     *(Column(f"usage_{kind}", BigInteger, nullable=False) for kind in USED),
     # Bytes; 0 is the server's default.
     Column("context_bytes", BigInteger, nullable=False, server_default=text("0")),
+    # Bytes of the content of the active window, in the measure of context_bytes.
+    Column("window_content", BigInteger, nullable=False, server_default=text("0")),
+    # Of forks: domain.model.Parent.
+    *(Column(f"parent_{name}", Text) for name in ("session_id", "uid")),
+    *(Column(f"parent_{name}", BigInteger) for name in ("seq", "log_version")),
+    # The position of the change that gave it its present owner; NULL: it was created with it.
+    Column("moved_xid", BigInteger),
+    Column("moved_change", BigInteger),
     minute_of("active_minute", "update_time"),
     UniqueConstraint("tenant", "app", "user_id", "session_id", name="sessions_ref"),
     Index("sessions_session_id", "tenant", "session_id"),
@@ -76,6 +85,15 @@ sessions = Table(
     Index("sessions_active", "tenant", "active_minute", "id"),
     Index("sessions_active_user", "tenant", "user_id", "active_minute", "id"),
     Index("sessions_active_app", "tenant", "app", "active_minute", "id"),
+    Index(
+        "sessions_forks",
+        "tenant",
+        "parent_session_id",
+        "create_time",
+        "id",
+        sqlite_where=text(FORKED),
+        postgresql_where=text(FORKED),
+    ),
     Index("sessions_expiry", "expire_time", sqlite_where=text(EXPIRING), postgresql_where=text(EXPIRING)),
     sqlite_autoincrement=True,
 )
@@ -95,6 +113,11 @@ LEAD = "role = 3 OR (synthetic AND role <> 4)"
 
 ACTIVE_LEAD = f"NOT archived AND ({LEAD})"
 
+ON_BRANCH = "branch <> ''"
+
+# Ordered by code point, as on SQLite: names of branches are listed in this order.
+_Path = Text().with_variant(Text(collation="C"), "postgresql")
+
 events = Table(
     "events",
     metadata,
@@ -107,7 +130,7 @@ events = Table(
     Column("role", SmallInteger, nullable=False),
     Column("author", Text, nullable=False),
     Column("author_role", Text, nullable=False),
-    Column("branch", Text, nullable=False),
+    Column("branch", _Path, nullable=False),
     Column("synthetic", Boolean, nullable=False),
     Column("turn_start", Boolean, nullable=False),
     Column("archived", Boolean, nullable=False),
@@ -129,12 +152,15 @@ events = Table(
     # The window, read from its end, independent of archived events.
     Index("events_active", "session", "position", sqlite_where=text("NOT archived"), postgresql_where=text("NOT archived")),
     Index("events_lead", "session", "position", sqlite_where=text(ACTIVE_LEAD), postgresql_where=text(ACTIVE_LEAD)),
+    # Events that are not on the root: appends to the root pay nothing for it.
+    Index("events_branch", "session", "branch", "position", sqlite_where=text(ON_BRANCH), postgresql_where=text(ON_BRANCH)),
     sqlite_autoincrement=True,
 )
 
-_KINDS = "APPENDED DELETED COMPACTED CREATED UPDATED STATE REMOVED"
-APPENDED, DELETED, COMPACTED, CREATED, UPDATED, STATE, REMOVED = (int(ChangeKind[name]) for name in _KINDS.split())
-INSERTING = (COMPACTED, REMOVED)  # their events are found by row ids
+_KINDS = "APPENDED DELETED COMPACTED CREATED UPDATED STATE REMOVED COPIED MOVED"
+_NUMBERS = (int(ChangeKind[name]) for name in _KINDS.split())
+APPENDED, DELETED, COMPACTED, CREATED, UPDATED, STATE, REMOVED, COPIED, MOVED = _NUMBERS
+INSERTING = (COMPACTED, REMOVED, COPIED)  # their events are found by row ids
 ADDING = (APPENDED, *INSERTING)
 _IS_DELETED = f"kind = {DELETED}"
 
@@ -142,8 +168,8 @@ _IS_DELETED = f"kind = {DELETED}"
 def _change_columns() -> list[Column[Any]]:
     """Returns the columns of a change. `first` and `last` are the seqs of appended events, or the row ids (events.id) of others
     that were inserted or deleted; 0 if there are none. Versions and counters are the session's after the change. `detail` and
-    `state` are JSON: see change_details and state.records. The name is set for DELETED, where no other row has it, and for the
-    state of users and apps, where `session` is negative."""
+    `state` are JSON: see change_details and state.records. The name is set for DELETED, where no other row has it any more, and
+    for the state of users and apps, where `session` is negative."""
     numbers = ("size", "log_version", "window_version", "last_seq", *(f"window_{what}" for what in COUNTED))
     return [
         Column("kind", SmallInteger, nullable=False),

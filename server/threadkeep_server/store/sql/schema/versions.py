@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection
 
 from ..engine.base import Engine, SqlOptions, Unit
@@ -38,6 +36,14 @@ def migrate(connection: Connection) -> None:
     if stored == SCHEMA_VERSION:
         return
     refuse_foreign(connection)
+    _migrate(connection)
+
+
+def _migrate(connection: Connection) -> None:
+    # Most starts migrate nothing, and importing takes a tenth of a start.
+    from alembic import command
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
     config.attributes["connection"] = connection

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 
 from sqlalchemy import Connection
 
 from ....domain.search import Candidate, Candidates, WordQuery
 from ...contract.search import most_counted, rarity
 from ..engine.base import Engine
+from ..scan_budget import ScanBudget
 from .term_index import NewestPage, Postings, TermIndex, TermQuery
 
 Read = Callable[[Sequence[int]], Mapping[int, Candidate]]
@@ -49,9 +50,16 @@ class Choice:
         self._outdated = outdated
 
     def candidates(
-        self, connection: Connection, engine: Engine, index: TermIndex | None, unindexed: Unindexed, read: Read
+        self,
+        connection: Connection,
+        engine: Engine,
+        index: TermIndex | None,
+        unindexed: Unindexed,
+        read: Read,
+        budget: ScanBudget | None = None,
     ) -> Candidates:
-        """`unindexed` was read before the index: documents indexed in the meantime are in both, none is in neither."""
+        """`unindexed` was read before the index: documents indexed in the meantime are in both, none is in neither. `budget`:
+        what `read` takes from; when it is used up, the rest is not searched."""
         indexed_postings = Postings({}, ())
         if index is not None and self.terms:
             # More, because outdated ones are left out.
@@ -62,10 +70,13 @@ class Choice:
         pages: Iterable[Sequence[int]] = [self._most_telling(having, counts)]
         if index is not None and indexed_postings.common:
             pages = chain(pages, self._newest(connection, engine, index, indexed_postings.common))
+        if budget is not None:
+            pages = takewhile(lambda _: not budget.used_up, pages)
         # One more than wanted shows whether there are more.
-        found = list(_first(pages, self._limit + 1, read))
+        found = list(_first(pages, self._limit + 1, _within(budget, read)))
         complete = len(found) <= self._limit
-        return Candidates(found[: self._limit], self.documents, counts, complete=complete, unsearched=unindexed.unsearched)
+        unsearched = unindexed.unsearched + (budget is not None and budget.used_up)
+        return Candidates(found[: self._limit], self.documents, counts, complete=complete, unsearched=unsearched)
 
     def _having(self, indexed: Collection[int], unindexed: Collection[int]) -> Collection[int]:
         if not unindexed and not self._outdated:
@@ -101,6 +112,11 @@ class Choice:
                 if len(keys) < page.most:
                     break
                 page = NewestPage(keys[-1], min(_MOST, page.most * 4), every)
+
+
+def _within(budget: ScanBudget | None, read: Read) -> Read:
+    """Returns a `read` that finds nothing once the budget is used up."""
+    return lambda keys: {} if budget is not None and budget.used_up else read(keys)
 
 
 def _first(pages: Iterable[Sequence[int]], most: int, read: Read) -> Iterator[Candidate]:

@@ -9,9 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
-
-from sqlalchemy import Row
+from typing import Final, NamedTuple
 
 from ...contract.codec import Codec
 from ..engine.base import Engine
@@ -23,7 +21,20 @@ _log = logging.getLogger(__name__)
 _CHUNK: Final = 128
 _IDLE_S: Final = 30.0
 
-Chunk = tuple[Sequence[Row[Any]], Sequence[Derived]]
+
+class EventText(NamedTuple):
+    """An event with the data from which its text is derived."""
+
+    id: int
+    session: int
+    time: int
+    body: bytes
+    tenant: str
+    app: str
+    user_id: str
+
+
+Chunk = tuple[Sequence[EventText], Sequence[Derived]]
 """Events, and what is derived of each."""
 
 
@@ -41,7 +52,7 @@ class Deriver:
         self.has_process = _cores() > 1
         """False with one core, and after the process failed."""
 
-    def derive(self, events: Sequence[Row[Any]], *, by_process: bool) -> Iterator[Chunk]:
+    def derive(self, events: Sequence[EventText], *, by_process: bool) -> Iterator[Chunk]:
         """Yields the events in their order. Each has a body and a time. `by_process`: if possible."""
         chunks = [events[start : start + _CHUNK] for start in range(0, len(events), _CHUNK)]
         if not (by_process and self.has_process):
@@ -58,10 +69,10 @@ class Deriver:
             self._end()
             raise
 
-    def _derive_by_process(self, chunks: Sequence[Sequence[Row[Any]]]) -> Iterator[Chunk]:
+    def _derive_by_process(self, chunks: Sequence[Sequence[EventText]]) -> Iterator[Chunk]:
         """The process derives the next chunk while a transaction writes one."""
         process = self._engine.run_in_thread(self._open)
-        requests: deque[tuple[Sequence[Row[Any]], int]] = deque()
+        requests: deque[tuple[Sequence[EventText], int]] = deque()
         for chunk in chunks:
             requests.append((chunk, self._engine.run_in_thread(partial(process.send, _sealed(chunk)))))
             if len(requests) > 1:
@@ -69,7 +80,7 @@ class Deriver:
         for request in requests:
             yield self._received(process, *request)
 
-    def _received(self, process: DerivingProcess, events: Sequence[Row[Any]], request: int) -> Chunk:
+    def _received(self, process: DerivingProcess, events: Sequence[EventText], request: int) -> Chunk:
         return events, self._engine.run_in_thread(partial(process.receive, request))
 
     def _open(self) -> DerivingProcess:
@@ -103,5 +114,5 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _sealed(events: Sequence[Row[Any]]) -> list[Sealed]:
+def _sealed(events: Sequence[EventText]) -> list[Sealed]:
     return [Sealed(event.body, event.time) for event in events]

@@ -10,7 +10,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,8 @@ from ....domain.model import POSITION_STEP
 from ...contract.codec import Codec
 from ..encryption.vault import is_encrypted
 from ..engine.base import Engine
-from ..log.change_order import beyond
+from ..engine.statements import Statements
+from ..log.change_order import added_events, beyond
 from ..log.markers import markers
 from ..log.slices.removals import has_event
 from ..schema.tables import (
@@ -33,6 +35,7 @@ from ..schema.tables import (
     DELETED,
     INSERTED,
     INSERTING,
+    MOVED,
     changes,
     event_text,
     event_words,
@@ -42,7 +45,8 @@ from ..schema.tables import (
     sessions,
 )
 from ..vectors import maintenance
-from .deriver import Deriver
+from .deriver import Deriver, EventText
+from .rescoping import Gave, Reached, Rescoping, affordable
 from .term_index import TermRow
 from .text_index import TextIndex, TextRow, scope_of
 
@@ -50,7 +54,6 @@ _log = logging.getLogger(__name__)
 
 _EVENTS_AT_ONCE = 128
 _EVENTS_AT_ONCE_BUSY = 32
-_BYTES_AT_ONCE = 16 << 20
 _POLL_S = 1.0
 _RETRY_S = 5.0
 # During appends the indexer rests this many times as long as it worked: it may lag, appends must not.
@@ -69,19 +72,27 @@ _CHANGE = [changes.c[name] for name in ("id", "xid", "kind", "session", "time", 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The result of one transaction. `full`: more is left; `done`: nothing is."""
+    """The result of one transaction. `full`: more is left; `done`: nothing is. `rescoped`: how far a change of an owner is
+    done, if it is not finished."""
 
     full: bool
     done: bool
+    rescoped: Reached | None = None
 
 
 class Indexer:
-    """Follows the log until canceled. `busy` returns whether there were appends recently."""
+    """Follows the log until canceled. `gave`: that of the database's own vector index, if it has one. `busy` returns
+    whether there were appends recently."""
 
-    def __init__(self, engine: Engine, index: TextIndex, codec: Codec, *, busy: Callable[[], bool]) -> None:
-        self._engine = engine
+    def __init__(
+        self, statements: Statements, index: TextIndex, codec: Codec, gave: Gave | None, *, busy: Callable[[], bool]
+    ) -> None:
+        self._engine = engine = statements.engine
+        self._statements = statements
         self._index = index
         self._deriver = Deriver(engine, codec, with_words=index.words is not None)
+        self._rescoping = Rescoping(index, gave)
+        self._rescoped: Reached | None = None
         self._words_version = codec.words_version
         self._busy = busy
         self._hint = asyncio.Event()
@@ -119,6 +130,7 @@ class Indexer:
                 most = self._index.most_at_once
             started = time.monotonic()
             step = await self._engine.index(partial(self.step, most=most, by_process=by_process))
+            self._rescoped = step.rescoped  # only now: what is rolled back is done again
             if step.done:
                 return
             far = step.full
@@ -138,9 +150,10 @@ class Indexer:
         the deletion is followed later and removes them, because it comes after the change where following begins."""
         within = sa.and_(events.c.id > at.filled, events.c.id <= at.fill)
         sizes = connection.execute(sa.select(events.c.id, events.c.size).where(within).order_by(events.c.id).limit(most)).all()
-        count = _affordable([row.size for row in sizes])
+        count = affordable([row.size for row in sizes])
         reached = sizes[count - 1].id if count == most or count < len(sizes) else at.fill
-        self._derive(connection, connection.execute(_texts().where(within, events.c.id <= reached)).all(), by_process)
+        found = connection.execute(_texts().where(within, events.c.id <= reached)).all()
+        self._derive(connection, [EventText(*row) for row in found], by_process)
         maintenance.keep_known(connection, at.filled, reached)
         connection.execute(index_progress.update().values(filled=reached))
         return _Step(full=reached < at.fill, done=False)
@@ -152,10 +165,20 @@ class Indexer:
         found = connection.execute(query.limit(most)).all()
         rows = list(accumulate(change.last - change.first + 1 if change.kind in ADDING else 1 for change in found))
         batch = found[: bisect_left(rows, most) + 1]
+        arrival = next((place for place, change in enumerate(batch) if change.kind == MOVED), None)
+        if arrival == 0 and not self._is_trimmed_beyond(connection, at):
+            rescoped = self._rescoping.step(connection, batch[0], self._rescoped, most)
+            if rescoped is not None:
+                return _Step(full=True, done=False, rescoped=rescoped)
+            batch = batch[:1]
+        elif arrival:
+            batch = batch[:arrival]
         if len(batch) > 1:
-            batch = batch[: _affordable(_sizes(connection, batch))]
+            batch = batch[: affordable(_sizes(connection, self._statements, batch))]
         # Creations and updates need no indexing: their data is read from the sessions.
-        self._derive(connection, [row for kind in ADDING for row in _added(connection, batch, kind)], by_process)
+        self._derive(
+            connection, [row for kind in ADDING for row in _added(connection, self._statements, batch, kind)], by_process
+        )
         for change in batch:
             if change.kind == DELETED:
                 self._remove(connection, change)
@@ -175,7 +198,7 @@ class Indexer:
         floor = connection.execute(sa.select(feed_floor.c.xid, feed_floor.c.change)).one()
         return tuple(floor) > (at.xid, at.change)
 
-    def _derive(self, connection: Connection, found: Sequence[Row[Any]], by_process: bool) -> None:
+    def _derive(self, connection: Connection, found: Sequence[EventText], by_process: bool) -> None:
         # The index would contain the words of encrypted events.
         found = sorted((row for row in found if not is_encrypted(row.body)), key=lambda row: row.id)
         for chunk, derived in self._deriver.derive(found, by_process=by_process):
@@ -209,34 +232,45 @@ def _remove(connection: Connection, index: TextIndex, *which: ColumnElement[bool
         index.remove(connection, texts, words)
 
 
-def _added(connection: Connection, batch: Sequence[Row[Any]], kind: int) -> Sequence[Row[Any]]:
+def _added(connection: Connection, statements: Statements, batch: Sequence[Row[Any]], kind: int) -> list[EventText]:
     """Returns the events of the changes of this kind, without those that the index contains: events of the first changes may
     have existed when it was created."""
-    ids = [change.id for change in batch if change.kind == kind]
     fresh = ~sa.exists().where(event_text.c.id == events.c.id)
-    query = _texts().join(changes, added_by(kind)).where(changes.c.id.in_(ids), fresh)
-    return connection.execute(query).all() if ids else []
+    found = _events_of(
+        connection, statements, batch, kind, (events.c.id, events.c.session, events.c.time, events.c.body), fresh
+    )
+    s = sessions.c
+    named = sa.select(s.id, s.tenant, s.app, s.user_id).where(s.id.in_({session for _, _, session, *_ in found}))
+    names: dict[int, Sequence[Any]] = {row.id: row[1:] for row in connection.execute(named)} if found else {}
+    # A session that is deleted meanwhile has no name.
+    return [EventText(key, session, *rest, *names[session]) for _, key, session, *rest in found if session in names]
 
 
-def _term_row(row: Row[Any], words: str) -> TermRow:
+def _events_of(
+    connection: Connection,
+    statements: Statements,
+    batch: Sequence[Row[Any]],
+    kind: int,
+    columns: Sequence[ColumnElement[Any]],
+    *where: ColumnElement[bool],
+) -> Sequence[Sequence[Any]]:
+    """Returns rows of the events that the changes of this kind added, each after the id of its change."""
+    step = POSITION_STEP if kind == APPENDED else 1
+    spans = [(change.id, change.session, change.first * step, change.last * step) for change in batch if change.kind == kind]
+    return added_events(statements, connection, kind, spans, columns, *where) if spans else []
+
+
+def _term_row(row: EventText, words: str) -> TermRow:
     return TermRow(row.id, markers(row.tenant, row.app, row.user_id, row.session), words)
 
 
-def _affordable(sizes: Sequence[int]) -> int:
-    """Returns how many of the first events or changes have at most _BYTES_AT_ONCE together; at least one if there are any."""
-    return min(len(sizes), max(1, bisect_right(list(accumulate(sizes)), _BYTES_AT_ONCE)))
-
-
-def _sizes(connection: Connection, batch: Sequence[Row[Any]]) -> list[int]:
+def _sizes(connection: Connection, statements: Statements, batch: Sequence[Row[Any]]) -> list[int]:
     """Returns the bytes of the events of each change."""
-    sizes: dict[int, int] = {}
+    sizes: Counter[int] = Counter()
     for kind in ADDING:
-        added = sa.select(changes.c.id, sa.func.sum(events.c.size)).select_from(sa.join(changes, events, added_by(kind)))
-        ids = [change.id for change in batch if change.kind == kind]
-        if ids:
-            added = added.where(changes.c.id.in_(ids)).group_by(changes.c.id)
-            sizes |= dict(connection.execute(added).all())
-    return [int(sizes.get(change.id, 0)) for change in batch]
+        for change, size in _events_of(connection, statements, batch, kind, (events.c.size,)):
+            sizes[change] += size
+    return [sizes[change.id] for change in batch]
 
 
 def _texts() -> Select[Any]:
@@ -247,7 +281,8 @@ def _texts() -> Select[Any]:
 
 
 def added_by(kind: int) -> ColumnElement[bool]:
-    """Joins a change of this kind with the events that it added. Written so that an index of the events serves it.
+    """Joins a change of this kind with the events that it added. Written so that an index of the events serves it,
+    and none of the changes by session: SQLite would read all changes of a session for each of its events.
 
     Events that a compaction inserted later between those of an append belong to the compaction; otherwise they would be indexed
     twice.
@@ -256,7 +291,7 @@ def added_by(kind: int) -> ColumnElement[bool]:
     within = {
         APPENDED: sa.and_(events.c.position.between(first * POSITION_STEP, last * POSITION_STEP), sa.text(f"NOT ({INSERTED})")),
     } | dict.fromkeys(INSERTING, events.c.id.between(first, last))
-    return sa.and_(changes.c.kind == kind, changes.c.session == events.c.session, within[kind])
+    return sa.and_(changes.c.kind == kind, sa.text("events.session = +changes.session"), within[kind])
 
 
 def unfilled() -> ColumnElement[bool]:

@@ -111,7 +111,7 @@ class _Search:
             return _taken(scanned, skip, count)
         if not connection.in_transaction():
             connection.begin()  # prepared statements do not begin one, and a result must be of one snapshot
-        behind = unindexed.parts(self._scanner)
+        behind = unindexed.parts(self._scanner, by_user=self._scope_key is not None)
         if self._wanted.decodes:
             listed = (*map(self._listed, behind), self._listed_in(self._index))
             return _taken(self._admitted(heapq.merge(*listed, key=_sort_key)), skip, count)

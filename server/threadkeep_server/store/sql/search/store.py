@@ -52,7 +52,7 @@ class SqlSearch:
         index = None if texts is None else texts.words
 
         def unit(scanner: Scanner) -> Candidates:
-            return word_candidates(scanner, self._analyzed, index, tenant, scope, query, wanted, ScanBudget(self._limits))
+            return word_candidates(scanner, self._analyzed, index, tenant, scope, query, wanted, self._limits)
 
         return await self._units.of(tenant).scan(unit, snapshot=True)
 

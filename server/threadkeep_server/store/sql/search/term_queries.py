@@ -26,7 +26,7 @@ from ...contract.terms import matched, selected
 from ..engine.statements import Record
 from ..log.conditions import conditions
 from ..log.scan import EVENT_COLUMNS, Scanner, stored_events
-from ..scan_budget import ScanBudget, affordable
+from ..scan_budget import ScanBudget, ScanLimits, affordable
 from ..schema.tables import event_words, events, sessions
 from . import unindexed
 from .analysis_cache import AnalysisCache
@@ -57,9 +57,11 @@ def word_candidates(
     scope: EventScope,
     query: WordQuery,
     wanted: EventFilter,
-    budget: ScanBudget,
+    limits: ScanLimits,
 ) -> Candidates:
-    """Runs in a snapshot."""
+    """Runs in a snapshot. `limits`: for analyzing events that are not indexed, and again for decoding candidates, which a
+    filter on bodies may refuse one after another."""
+    budget, decoding = ScanBudget(limits), ScanBudget(limits)
     connection = scanner.connection
     if not connection.in_transaction():
         connection.begin()  # prepared statements do not begin one, and a result must be of one snapshot
@@ -67,10 +69,10 @@ def word_candidates(
     documents, parts = _size_and_parts(scanner, index, place)
     if not query.terms or query.limit < 1:
         return Candidates([], documents)
-    reader = _Reader(scanner, analyzed, place, query.fields, wanted)
+    reader = _Reader(scanner, analyzed, place, query.fields, wanted, decoding)
     choice = Choice(query, place.marker, documents)
     unindexed_postings = reader.unindexed(parts, choice.terms, choice.most, budget)
-    return choice.candidates(connection, scanner.engine, index, unindexed_postings, reader.named)
+    return choice.candidates(connection, scanner.engine, index, unindexed_postings, reader.named, decoding)
 
 
 def _size_and_parts(scanner: Scanner, index: TermIndex | None, place: Place) -> tuple[int, Sequence[Part]]:
@@ -82,7 +84,7 @@ def _size_and_parts(scanner: Scanner, index: TermIndex | None, place: Place) -> 
 
     shape = ("scope size", index is None, *place.key)
     row = scanner.statements.get(shape, scanner.connection, build).run(scanner.connection, place.key)[0]
-    return max(1, int(row.documents)), ["all"] if index is None else unindexed.parts_of(row)
+    return max(1, int(row.documents)), ["all"] if index is None else unindexed.parts_of(row, by_user="user_id" in place.key)
 
 
 def neighbor_candidates(
@@ -118,14 +120,24 @@ class _Postings:
 
 
 class _Reader:
-    """Reads the events of a scope that match a filter, as candidates with the terms of the fields."""
+    """Reads the events of a scope that match a filter, as candidates with the terms of the fields. `decoding`: what a filter on
+    bodies may decode of events that are named; None: any number."""
 
-    def __init__(self, scanner: Scanner, analyzed: AnalysisCache, place: Place, fields: Field, wanted: EventFilter) -> None:
+    def __init__(
+        self,
+        scanner: Scanner,
+        analyzed: AnalysisCache,
+        place: Place,
+        fields: Field,
+        wanted: EventFilter,
+        decoding: ScanBudget | None = None,
+    ) -> None:
         self._scanner = scanner
         self._analyzed = analyzed
         self._place = place
         self._fields = fields
         self._wanted = wanted
+        self._decoding = decoding
 
     # --- by key
 
@@ -150,7 +162,7 @@ class _Reader:
             return query.where(self._scanner.engine.sql.in_list(_e.id, "keys"), *holding.where)
 
         if self._wanted.reads_body:
-            return self._scanner.matching(build(*EVENT_COLUMNS), self._wanted, values)
+            return self._scanner.matching(build(*EVENT_COLUMNS), self._wanted, values, budget=self._decoding)
         shape = ("candidates", holding.shape)
         prepared = self._scanner.statements.get(shape, self._scanner.connection, lambda: build(_e.position))
         return prepared.run(self._scanner.connection, values)

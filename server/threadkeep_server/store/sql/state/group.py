@@ -1,7 +1,7 @@
-"""The scopes that a group commit changes, while it is decided. Their names are locked.
+"""The scopes that a group commit changes, while it is decided.
 
 First this loads the totals and the values that the group may replace, then it plans and applies each change, then it writes
-everything.
+everything. The names of the scopes are locked, or a stored function that writes the rows compares the versions under the locks.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from ....domain.state.state import (
     record_of,
 )
 from ..encryption.codec import StoredCodec
+from ..encryption.vault import is_encrypted
 from ..engine.base import SessionName
 from ..log.change_details import state_columns
 from ..schema.tables import STATE
 from .records import sealed
-from .statements import SharedName, StateStatements
+from .statements import SharedName, StateRows, StateStatements
 
 Key = int | SharedName
 """Identifies a scope: the row id of a session, or the name of the state of a user or an app."""
@@ -52,26 +53,36 @@ class Wanted:
 
     key: Key
     tenant: str
-    patches: Sequence[StatePatch]
+    patches: list[StatePatch]
+
+    @property
+    def keys(self) -> set[str]:
+        return {key for patch in self.patches for key in (*patch.set, *patch.remove)}
 
 
 @dataclass(slots=True)
-class _Stored:
+class Value:
+    """A value, and its column. `loaded`: it is stored."""
+
     since: int
     column: bytes
-    value: str
+    text: str
+    loaded: bool = True
 
 
 @dataclass(slots=True)
 class Holder:
-    """A scope while the group is decided. `owner`: 0 if it has no row yet. `values`: those that the group may replace."""
+    """A scope while the group is decided. `owner`: 0 if it has no row yet. `found`: the version that was loaded. `values`: of
+    those keys of `known` that have one."""
 
     key: Key
     tenant: str
     owner: int
+    found: int = 0
     totals: Totals = field(default_factory=Totals)
     past: int = 0
-    values: dict[str, _Stored] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
+    values: dict[str, Value] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
 
 
@@ -87,38 +98,44 @@ class Planned:
 class StateGroup:
     """See the module. `codec` encrypts: the tenants are `ready`."""
 
-    def __init__(self, codec: StoredCodec, statements: StateStatements, connection: Connection) -> None:
+    def __init__(self, codec: StoredCodec, statements: StateStatements) -> None:
         self._codec = codec
         self._statements = statements
-        self._connection = connection
         self._holders: dict[Key, Holder] = {}
         self._past: list[dict[str, Any]] = []
         self._changes: list[tuple[Holder, StateName, StateRecord, int]] = []
 
-    def load(self, wanted: Iterable[Wanted]) -> None:
-        """Loads these scopes."""
-        wanted = list(wanted)
+    @property
+    def holders(self) -> Iterable[Holder]:
+        return self._holders.values()
+
+    def load(self, connection: Connection, wanted: Sequence[Wanted]) -> None:
+        """Loads these scopes. Those of sessions, of not too many keys, are one statement."""
         names = list({each.key for each in wanted if isinstance(each.key, tuple)})
-        shared = self._statements.shared(self._connection, names)
-        keys: dict[int, set[str]] = {}
+        shared = self._statements.shared(connection, names)
+        loading: dict[int, Holder] = {}
         for each in wanted:
             owner = each.key if isinstance(each.key, int) else shared.get(each.key, 0)
-            self._holders.setdefault(each.key, Holder(each.key, each.tenant, owner))
+            holder = self._holders.setdefault(each.key, Holder(each.key, each.tenant, owner))
+            holder.known |= each.keys
             if owner:
-                touched = keys.setdefault(owner, set())
-                for patch in each.patches:
-                    touched.update(patch.set, patch.remove)
-        self._load_rows(keys)
+                loading[owner] = holder
+        # No value has the empty key: it is for the totals of a scope without keys.
+        pairs = [(owner, key.encode()) for owner, holder in loading.items() for key in holder.known or ("",)]
+        for row in self._statements.present(connection, pairs):
+            holder = loading[row.owner]
+            holder.found, holder.past = row.version, row.past
+            holder.totals = Totals(row.version, row.keys, row.bytes)
+            if row.key is not None:
+                self.put(holder, row.key.decode(), row.since, row.value)
 
-    def _load_rows(self, keys: dict[int, set[str]]) -> None:
-        by_owner = {holder.owner: holder for holder in self._holders.values() if holder.owner}
-        for row in self._statements.totals(self._connection, list(keys)):
-            holder = by_owner[row.owner]
-            holder.totals, holder.past = Totals(row.version, row.keys, row.bytes), row.past
-        pairs = [(owner, key.encode()) for owner, of in keys.items() if by_owner[owner].totals.keys for key in of]
-        for row in self._statements.values(self._connection, pairs):
-            value = self._codec.decrypt(row.value).decode()
-            by_owner[row.owner].values[row.key.decode()] = _Stored(row.since, row.value, value)
+    def add(self, holder: Holder) -> None:
+        """Adds a scope that is loaded."""
+        self._holders[holder.key] = holder
+
+    def put(self, holder: Holder, key: str, since: int, column: bytes) -> None:
+        """Adds a stored value to a scope."""
+        holder.values[key] = Value(since, column, self._codec.decrypt(column).decode())
 
     def holder(self, key: Key) -> Holder:
         return self._holders[key]
@@ -126,7 +143,7 @@ class StateGroup:
     def plan(self, key: Key, patch: StatePatch, field: str) -> Planned | StateTooLarge | None:
         """Returns what the patch changes, or why it must not; None if it changes nothing."""
         holder = self._holders[key]
-        present = {each: holder.values[each].value for each in (*patch.set, *patch.remove) if each in holder.values}
+        present = {each: holder.values[each].text for each in (*patch.set, *patch.remove) if each in holder.values}
         change = effective(patch, present)
         if not change:
             return None
@@ -141,37 +158,49 @@ class StateGroup:
         for key in (*change.set, *change.remove):
             old = holder.values.pop(key, None)
             if old is not None and old.since < log_version:
-                row = {"owner": holder.owner, "key": key.encode(), "since": old.since, "until": log_version}
-                self._past.append(row | {"value": old.column})
+                self._past.append(self._past_row(holder, key, old, log_version))
                 holder.past += 1
-            if (value := change.set.get(key)) is not None:
-                column = self._codec.encrypt(holder.tenant, value.encode())
-                holder.values[key] = _Stored(log_version, column, value)
+            if (text := change.set.get(key)) is not None:
+                column = self._codec.encrypt(holder.tenant, text.encode())
+                holder.values[key] = Value(log_version, column, text, loaded=False)
             holder.touched.add(key)
         holder.totals = planned.totals
         return record_of(scope, planned.totals.version, change)
+
+    def _past_row(self, holder: Holder, key: str, old: Value, until: int) -> dict[str, Any]:
+        """Returns the row of an earlier value. `same`: its column is that of the stored value."""
+        row = {"owner": holder.owner, "key": key.encode(), "since": old.since, "until": until}
+        if not is_encrypted(old.column) and self._codec.encrypts(holder.tenant):
+            # It was stored before. The encrypter does not come to new rows.
+            return row | {"value": self._codec.encrypt(holder.tenant, old.column), "same": False}
+        return row | {"value": old.column, "same": old.loaded}
 
     def report(self, holder: Holder, name: StateName, record: StateRecord, now: int) -> None:
         """Has `write` record the change of the state of a user or an app in the feed."""
         self._changes.append((holder, name, record, now))
 
-    def write(self) -> None:
-        """Writes what was applied."""
-        changed = [holder for holder in self._holders.values() if holder.touched]
-        totals, fresh, gone = [], [], []
-        for holder in changed:
-            if not holder.owner and isinstance(holder.key, tuple):
-                holder.owner = self._statements.add_shared(self._connection, holder.key)
-            totals.append(_totals_row(holder))
+    def rows(self) -> StateRows:
+        """Returns what was applied. Each scope has an owner."""
+        rows = StateRows(past=self._past)
+        for holder in self._holders.values():
+            if holder.touched:
+                rows.totals.append(_totals_row(holder))
             for key in holder.touched:
                 stored = holder.values.get(key)
                 if stored is None:
-                    gone.append({"of_owner": holder.owner, "of_key": key.encode()})
+                    rows.gone.append({"owner": holder.owner, "key": key.encode()})
                 else:
                     value = {"since": stored.since, "value": stored.column}
-                    fresh.append({"owner": holder.owner, "key": key.encode()} | value)
-        self._statements.write(self._connection, totals, fresh, gone, self._past)
-        self._statements.record(self._connection, [self._change(*each) for each in self._changes])
+                    rows.fresh.append({"owner": holder.owner, "key": key.encode()} | value)
+        return rows
+
+    def write(self, connection: Connection) -> None:
+        """Writes what was applied."""
+        for holder in self._holders.values():
+            if holder.touched and not holder.owner and isinstance(holder.key, tuple):
+                holder.owner = self._statements.add_shared(connection, holder.key)
+        self._statements.write(connection, self.rows())
+        self._statements.record(connection, [self._change(*each) for each in self._changes])
 
     def _change(self, holder: Holder, name: StateName, record: StateRecord, now: int) -> dict[str, Any]:
         return shared_change(holder.owner, holder.tenant, name, now, sealed(self._codec, holder.tenant, record))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import BigInteger, ColumnElement, FromClause, LargeBinary
+from sqlalchemy import BigInteger, ColumnElement, GenerativeSelect, LargeBinary, Select
 
 from ....domain.state.state import StateName, StatePage, StateQuery, StateScope, size_of
 from ..log.rows import require
@@ -29,29 +29,56 @@ def get_state(scanner: Scanner, tenant: str, name: StateName, query: StateQuery)
 
 def read_state(scanner: Scanner, owner: ColumnElement[int], query: StateQuery) -> StatePage:
     """Returns the page of an owner; without one, an empty page. One statement, so the version is that of the values."""
-    values = _present(query) if query.as_of is None else _as_of(query.as_of, query)
+    found = _present(owner, query) if query.as_of is None else _as_of(query.as_of, owner, query)
+    # Limited before the join: PostgreSQL would sort the whole scope after it.
+    values = found.order_by("key").limit(query.limit + 1).subquery("found")
     wanted = state_totals.outerjoin(values, values.c.owner == state_totals.c.owner)
     columns = (state_totals.c.version, values.c.key, values.c.value)
     ordered = sa.select(*columns).select_from(wanted).where(state_totals.c.owner == owner).order_by(values.c.key)
-    return _page(scanner, scanner.connection.execute(ordered.limit(query.limit + 1)).all(), query)
+    return _page(scanner, scanner.connection.execute(ordered).all(), query)
 
 
-def _present(query: StateQuery) -> FromClause:
-    conditions = _conditions(state_values, query)
-    return sa.select(state_values).where(*conditions).subquery("found") if conditions else state_values
+def whole_states(scanner: Scanner, owners: Sequence[int], left: int) -> list[StatePage]:
+    """Returns the state of each session, as many as fit into `left` bytes, the others without values. Two statements, in a
+    snapshot."""
+    t, v = state_totals.c, state_values.c
+    known = scanner.connection.execute(sa.select(t.owner, t.version, t.bytes).where(t.owner.in_(owners))).all()
+    totals = {row.owner: row for row in known}
+    values: dict[int, dict[str, str]] = {}
+    for owner in owners:
+        size = totals[owner].bytes if owner in totals else 0
+        if size <= left:
+            left -= size
+            values[owner] = {}
+    read = (
+        sa.select(v.owner, v.key, v.value)
+        .where(v.owner.in_([owner for owner in values if owner in totals]))
+        .order_by(v.owner, v.key)
+    )
+    for row in scanner.connection.execute(read):
+        values[row.owner][row.key.decode()] = scanner.codec.decrypt(row.value).decode()
+    return [
+        StatePage(values.get(owner, {}), totals[owner].version if owner in totals else 0, more=owner not in values)
+        for owner in owners
+    ]
 
 
-def _as_of(log_version: int, query: StateQuery) -> FromClause:
-    now, then = state_values.c, past_values.c
-    present = sa.select(now.owner, now.key, now.value).where(now.since <= log_version, *_conditions(state_values, query))
+def _present(owner: ColumnElement[int], query: StateQuery) -> Select[Any]:
+    now = state_values.c
+    return sa.select(now.owner, now.key, now.value).where(*_conditions(state_values, owner, query))
+
+
+def _as_of(log_version: int, owner: ColumnElement[int], query: StateQuery) -> GenerativeSelect:
+    then = past_values.c
+    present = _present(owner, query).where(state_values.c.since <= log_version)
     lasted = (then.since <= log_version, then.until > log_version)
-    past = sa.select(then.owner, then.key, then.value).where(*lasted, *_conditions(past_values, query))
-    return sa.union_all(present, past).subquery("found")
+    past = sa.select(then.owner, then.key, then.value).where(*_conditions(past_values, owner, query), *lasted)
+    return sa.union_all(present, past)
 
 
-def _conditions(table: sa.Table, query: StateQuery) -> list[ColumnElement[bool]]:
+def _conditions(table: sa.Table, owner: ColumnElement[int], query: StateQuery) -> list[ColumnElement[bool]]:
     key = table.c.key
-    found: list[ColumnElement[bool]] = []
+    found: list[ColumnElement[bool]] = [table.c.owner == owner]
     if query.keys:
         found.append(key.in_([sa.literal(each.encode(), LargeBinary) for each in query.keys]))
     if query.prefix:

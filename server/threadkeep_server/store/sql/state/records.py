@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from ....domain.errors import EncryptionKeyDestroyed
 from ....domain.state.state import StatePatch, StateRecord, StateScope
 from ..encryption.codec import StoredCodec
 
+# Made once: json.dumps makes an encoder for each call that has options.
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
 
 def sealed(codec: StoredCodec, tenant: str, record: StateRecord) -> bytes:
     """Returns the column. The tenant is `ready`."""
-    flags = {name: True for name in ("omitted", "deleted") if getattr(record, name)}
-    data = {"scope": int(record.scope), "version": record.version, "set": dict(record.patch.set)}
-    text = json.dumps(data | {"remove": record.patch.remove} | flags, ensure_ascii=False, separators=(",", ":"))
-    return codec.encrypt(tenant, text.encode())
+    patch = record.patch
+    data: dict[str, Any] = {
+        "scope": int(record.scope),
+        "version": record.version,
+        "set": dict(patch.set),
+        "remove": patch.remove,
+    }
+    for name in ("omitted", "deleted"):
+        if getattr(record, name):
+            data[name] = True
+    return codec.encrypt(tenant, _encode(data).encode())
 
 
 def read(codec: StoredCodec, column: bytes | None) -> StateRecord | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,23 +12,33 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql import ClauseElement, Select
 
 from ..engine.statements import Record, Statements
-from ..log.append_statements import chunks, insert_of
+from ..log.writing.append_statements import chunks, insert_of
 from ..schema.state import past_values, shared_states, state_totals, state_values
 from ..schema.tables import changes, sessions
 
 # Parameters of one statement; every engine accepts twice as many.
 _MOST_NAMES = 2048
-_MOST_KEYS = 4096
-_MOST_OWNERS = 8192
+MOST_KEYS = 4096
+"""Values that one statement reads."""
 
 _NAME = ("tenant", "app", "user_id")
-_TOTALS = ("owner", "version", "keys", "bytes", "past")
-_PAST = ("owner", "key", "since", "until", "value")
-_VALUE = ("owner", "key", "since", "value")
+TOTALS = ("owner", "version", "keys", "bytes", "past")
+PAST = ("owner", "key", "since", "until", "value")
+VALUE = ("owner", "key", "since", "value")
 _CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid", "size", "detail")]
 
 SharedName = tuple[str, str, str]
 """The tenant, app and user of a state; the user of an app's state is empty."""
+
+
+@dataclass(slots=True)
+class StateRows:
+    """Rows to store: totals, values, the keys of values to remove, and earlier values."""
+
+    totals: list[dict[str, Any]] = field(default_factory=list)
+    fresh: list[dict[str, Any]] = field(default_factory=list)
+    gone: list[dict[str, Any]] = field(default_factory=list)
+    past: list[dict[str, Any]] = field(default_factory=list)
 
 
 class StateStatements:
@@ -51,40 +62,28 @@ class StateStatements:
         params = dict(zip(_NAME, name, strict=True))
         return -int(self._statements.get("add shared state", connection, _add_shared).rows(connection, params)[0][0])
 
-    def totals(self, connection: Connection, owners: Sequence[int]) -> Iterable[Record]:
-        for chunk in chunks(owners, _MOST_OWNERS):
+    def present(self, connection: Connection, pairs: Sequence[tuple[int, bytes]]) -> Iterable[Record]:
+        """Returns the totals of the owners of these (owner, key), each with its value if it has one. One statement a chunk,
+        so the version is that of the values."""
+        for chunk in chunks(pairs, MOST_KEYS):
             size = len(chunk)
-            prepared = self._statements.get(("state totals", size), connection, lambda size=size: _totals(size))  # type: ignore[misc]
-            yield from prepared.run(connection, {f"owner_{i}": owner for i, owner in enumerate(chunk)})
-
-    def values(self, connection: Connection, pairs: Sequence[tuple[int, bytes]]) -> Iterable[Record]:
-        """Returns the values of these (owner, key)."""
-        for chunk in chunks(pairs, _MOST_KEYS):
-            size = len(chunk)
-            prepared = self._statements.get(("state values", size), connection, lambda size=size: _values(size))  # type: ignore[misc]
+            prepared = self._statements.get(("present state", size), connection, lambda size=size: _present(size))  # type: ignore[misc]
             params: dict[str, Any] = {}
             for i, (owner, key) in enumerate(chunk):
                 params[f"owner_{i}"], params[f"key_{i}"] = owner, key
             yield from prepared.run(connection, params)
 
-    def write(
-        self,
-        connection: Connection,
-        totals: Sequence[Mapping[str, Any]],
-        fresh: Sequence[Mapping[str, Any]],
-        gone: Sequence[Mapping[str, Any]],
-        past: Sequence[Mapping[str, Any]],
-    ) -> None:
-        """Stores totals, `fresh` values and `past` ones, and removes the keys of `gone`."""
+    def write(self, connection: Connection, rows: StateRows) -> None:
         get = self._statements.get
-        if past:
-            get("add past values", connection, lambda: insert_of(past_values, _PAST)).run_many(connection, past)
-        if gone:
-            get("remove values", connection, _remove_values).run_many(connection, gone)
-        if fresh:
-            get("put values", connection, _put_values).run_many(connection, fresh)
-        if totals:
-            get("put state totals", connection, _put_totals).run_many(connection, totals)
+        if rows.past:
+            get("add past values", connection, lambda: insert_of(past_values, PAST)).run_many(connection, rows.past)
+        if rows.gone:
+            keys = [{"of_owner": each["owner"], "of_key": each["key"]} for each in rows.gone]
+            get("remove values", connection, _remove_values).run_many(connection, keys)
+        if rows.fresh:
+            get("put values", connection, _put_values).run_many(connection, rows.fresh)
+        if rows.totals:
+            get("put state totals", connection, _put_totals).run_many(connection, rows.totals)
 
     def record(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Adds changes to the feed."""
@@ -110,31 +109,27 @@ def _add_shared() -> ClauseElement:
     return insert_of(shared_states, _NAME).returning(shared_states.c.id)
 
 
-def _totals(size: int) -> Select[Any]:
-    owners = [bindparam(f"owner_{i}", type_=BigInteger) for i in range(size)]
-    return sa.select(*(state_totals.c[name] for name in _TOTALS)).where(state_totals.c.owner.in_(owners))
-
-
-def _values(size: int) -> Select[Any]:
+def _present(size: int) -> Select[Any]:
     pairs = [(bindparam(f"owner_{i}", type_=BigInteger), bindparam(f"key_{i}", type_=LargeBinary)) for i in range(size)]
     columns = (sa.column("owner", BigInteger), sa.column("key", LargeBinary))
     wanted = sa.values(*columns, name="wanted").data(pairs).cte("wanted")
-    v = state_values.c
+    t, v = state_totals.c, state_values.c
     same = sa.and_(v.owner == wanted.c.owner, v.key == wanted.c.key)
-    # A join, because SQLite would scan the whole index for a list of pairs.
-    return sa.select(*(v[name] for name in _VALUE)).select_from(wanted.join(state_values, same))
+    # Joins, because SQLite would scan the whole index for a list of pairs.
+    found = wanted.join(state_totals, t.owner == wanted.c.owner).outerjoin(state_values, same)
+    return sa.select(*(t[name] for name in TOTALS), v.key, v.since, v.value).select_from(found)
 
 
 def _put_totals() -> ClauseElement:
-    fresh = _bound(state_totals, _TOTALS)
+    fresh = _bound(state_totals, TOTALS)
     insert = postgresql.insert(state_totals).values(fresh)  # the dialects of both engines compile it
     return insert.on_conflict_do_update(
-        index_elements=["owner"], set_={name: insert.excluded[name] for name in _TOTALS if name != "owner"}
+        index_elements=["owner"], set_={name: insert.excluded[name] for name in TOTALS if name != "owner"}
     )
 
 
 def _put_values() -> ClauseElement:
-    insert = postgresql.insert(state_values).values(_bound(state_values, _VALUE))
+    insert = postgresql.insert(state_values).values(_bound(state_values, VALUE))
     changed = {name: insert.excluded[name] for name in ("since", "value")}
     return insert.on_conflict_do_update(index_elements=["owner", "key"], set_=changed)
 

@@ -17,7 +17,7 @@ from ..engine.statements import Record, Statements
 from ..log.rows import require_prepared, session_of
 from .group import Key, StateGroup, Wanted, session_change, shared_name
 from .records import sealed
-from .statements import StateStatements
+from .statements import StateRows, StateStatements
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,22 @@ class StateWrites:
         self._prepared = statements
         self._statements = StateStatements(statements)
 
-    def patch(self, connection: Connection, updates: Sequence[StateUpdate]) -> list[Patched | ThreadkeepError]:
-        """Returns an outcome each; a patch that fails changes nothing."""
+    def patch(
+        self, connection: Connection, updates: Sequence[StateUpdate]
+    ) -> tuple[list[Patched | ThreadkeepError], StateGroup]:
+        """Returns an outcome each, and the scopes as they were written; a patch that fails changes nothing."""
         rows = [self._session(connection, update) for update in updates]
         keys: list[Key | ThreadkeepError] = [
             row if isinstance(row, ThreadkeepError) else shared_name(each.tenant, each.name) if row is None else int(row.id)
             for each, row in zip(updates, rows, strict=True)
         ]
-        group = StateGroup(self._codec, self._statements, connection)
-        group.load(
-            Wanted(key, each.tenant, (each.patch,))
+        group = StateGroup(self._codec, self._statements)
+        wanted = [
+            Wanted(key, each.tenant, [each.patch])
             for each, key in zip(updates, keys, strict=True)
             if not isinstance(key, ThreadkeepError)
-        )
+        ]
+        group.load(connection, wanted)
         outcomes: list[Patched | ThreadkeepError] = []
         changes: list[dict[str, Any]] = []
         for update, row, key in zip(updates, rows, keys, strict=True):
@@ -74,10 +77,10 @@ class StateWrites:
                 outcomes.append(key)
             else:
                 outcomes.append(self._apply(group, update, key, row, changes))
-        group.write()
+        group.write(connection)
         self._statements.record(connection, changes)
         self._statements.touch(connection, [{"of_session": each["session"], "now": each["time"]} for each in changes])
-        return outcomes
+        return outcomes, group
 
     def _session(self, connection: Connection, update: StateUpdate) -> Record | ThreadkeepError | None:
         """Returns the row of the update's session; None if it is of a user or an app."""
@@ -113,14 +116,15 @@ class StateWrites:
         begun = {key: each for key, each in created.items() if each[1].state}
         if not begun:
             return
-        totals, values, changes = [], [], []
+        rows = StateRows()
+        changes: list[dict[str, Any]] = []
         for owner, (tenant, new) in begun.items():
             size = size_of(new.state.items())
-            totals.append({"owner": owner, "version": 1, "keys": len(new.state), "bytes": size, "past": 0})
+            rows.totals.append({"owner": owner, "version": 1, "keys": len(new.state), "bytes": size, "past": 0})
             for key, value in new.state.items():
                 column = self._codec.encrypt(tenant, value.encode())
-                values.append({"owner": owner, "key": key.encode(), "since": 0, "value": column})
+                rows.fresh.append({"owner": owner, "key": key.encode(), "since": 0, "value": column})
             record = record_of(StateScope.SESSION, 1, StatePatch(new.state))
             changes.append(session_change(owner, new.now, NOWHERE, sealed(self._codec, tenant, record)))
-        self._statements.write(connection, totals, values, [], [])
+        self._statements.write(connection, rows)
         self._statements.record(connection, changes)

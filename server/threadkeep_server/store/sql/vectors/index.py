@@ -19,6 +19,10 @@ class VectorIndex(Protocol):
         """Adds vectors that the transaction has stored."""
         ...
 
+    def gave(self, connection: Connection, keys: Sequence[int], scope: int) -> None:
+        """Gives vectors of events another scope, as the transaction did in their table."""
+        ...
+
     async def nearest(
         self, source: Source, tenant: str, scope: EventScope | MemoryScope, model: int, vector: Floats, limit: int
     ) -> list[tuple[int, float]] | None:

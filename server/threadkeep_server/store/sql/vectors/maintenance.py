@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from ..log.slices.removals import has_event, is_there
 from ..schema.tables import events
-from .tables import event_vectors, vector_progress
+from .tables import event_vectors, marker, scope_arrivals, vector_progress
 
 
 def prepare(connection: Connection) -> None:
@@ -40,3 +42,21 @@ def deleted(connection: Connection, first: int, last: int) -> None:
     """Deletes the vectors of a deleted session whose ids were in this span. Its texts are deleted already: a transaction that
     stores a vector locks the text (vector_queries.put_events), so none comes later."""
     connection.execute(event_vectors.delete().where(event_vectors.c.id.between(first, last), ~has_event(event_vectors.c.id)))
+
+
+def gave(connection: Connection, keys: Sequence[int], tenant: str, user_id: str) -> int:
+    """Gives the vectors of events to their new owner. Returns their scope. Their texts were removed and added again: see
+    `deleted`."""
+    scope = marker(tenant, user_id)
+    mine = (event_vectors.c.id.in_(keys), event_vectors.c.scope != scope)
+    connection.execute(event_vectors.update().where(*mine).values(scope=scope))
+    return scope
+
+
+def came(connection: Connection, tenant: str, user_id: str) -> None:
+    """Records that vectors with any ids have come to a user."""
+    scope = marker(tenant, user_id)
+    mine = scope_arrivals.c.scope == scope
+    counted = scope_arrivals.update().where(mine).values(number=scope_arrivals.c.number + 1)
+    if not connection.execute(counted).rowcount:
+        connection.execute(scope_arrivals.insert().values(scope=scope, number=1))

@@ -29,8 +29,9 @@ from ..schema.versions import alone
 from . import pgvector_hnsw
 from .index import VectorIndex
 from .pgvector_hnsw import Part
-from .pgvector_tables import COPIES, MOST_DIMENSIONS, STORED, as_indexed, copies, given, parameter
-from .vector_queries import inside, marker, place_of
+from .pgvector_tables import COPIES, MOST_DIMENSIONS, STORED, as_indexed, copies, event_copies, given, parameter
+from .tables import marker
+from .vector_queries import inside, place_of
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +76,10 @@ class PgVector:
         if vectors.shape[1] <= MOST_DIMENSIONS:
             rows = [{"key": key, "vector": parameter(vector)} for key, vector in zip(keys, vectors, strict=True)]
             connection.execute(_copy(source), rows)
+
+    def gave(self, connection: Connection, keys: Sequence[int], scope: int) -> None:
+        mine = (event_copies.c.id.in_(keys), event_copies.c.scope != scope)
+        connection.execute(event_copies.update().where(*mine).values(scope=scope))
 
     async def nearest(
         self, source: Source, tenant: str, scope: EventScope | MemoryScope, model: int, vector: Floats, limit: int

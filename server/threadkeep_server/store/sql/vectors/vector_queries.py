@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,13 +19,7 @@ from ..schema.encryption import NO_MODEL
 from ..schema.memories import memories, memory_vectors, vector_models
 from ..schema.tables import event_text, events, sessions
 from .queue import present_model
-from .tables import event_vectors
-
-
-def marker(*names: str) -> int:
-    """Returns a number that represents a tenant and a user or an app. Two may share one: it only narrows."""
-    digest = hashlib.blake2b("".join(f"{len(name)}:{name}" for name in names).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, signed=True)
+from .tables import event_vectors, marker, scope_arrivals
 
 
 def declare(connection: Connection, name: str, dimension: int) -> int:
@@ -125,7 +118,11 @@ def read_events(connection: Connection, tenant: str, scope: EventScope, model: i
     column, value = place_of(connection, tenant, scope)
     within = (v[column] == value, *inside(tenant, scope, event_vectors))
     query = sa.select(v.id, v.session, v.vector).where(*within, v.id > after, v.model == model, v.vector.is_not(None))
-    return _embedded(connection, model, query.order_by(v.id).limit(limit))
+    arrivals = 0
+    if column == "scope":
+        number = sa.select(scope_arrivals.c.number).where(scope_arrivals.c.scope == value)
+        arrivals = connection.execute(number).scalar() or 0
+    return _embedded(connection, model, query.order_by(v.id).limit(limit))._replace(arrivals=arrivals)
 
 
 def place_of(connection: Connection, tenant: str, scope: EventScope) -> tuple[str, int]:

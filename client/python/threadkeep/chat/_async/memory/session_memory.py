@@ -11,10 +11,10 @@ from .... import AsyncClient
 from ...._convert import CreateOptions
 from ....memory import MemoryProvider
 from ....messages import new_event_id
-from ....v1.compaction_pb2 import CompactionStrategy, CompactionTrigger
 from ....v1.context_pb2 import ContextSpec
 from ...context_keys import MEMORY, RESUME, SESSION_MEMORY_ORDER
 from ...errors import AnswerNotStored, NothingToResume
+from ...memory._callables_aio import Strategy, Trigger
 from ...memory.event_ids import EventIds, answer_id, random_ids, results_id
 from ...memory.message_filters import skip_empty
 from ...memory.turns import Results, Round, Turn, messages_by_generation, results_of, start_round
@@ -47,7 +47,8 @@ class AsyncSessionMemoryAdvisor:
     request_ids, response_ids: event ids of requests and answers; ids of results are derived from their calls.
     trigger, strategy, summarizer: compact after a reply without tool calls, with the server's model or with this one, within
     compaction_timeout seconds per call; a failure is reported to the log and the span, and the reply is returned. Without them
-    the server's policy applies.
+    the server's policy applies. Both may be functions: the trigger of the WindowCounters, true if it fires; the strategy of the
+    Context, which returns a plan (`compaction.plan`), a summary of all of it, or None.
     create: create missing sessions, or how; False: they must exist. check_owner: where a request names a user, reject a new
     session whose id another user of the app has.
 
@@ -68,8 +69,8 @@ class AsyncSessionMemoryAdvisor:
         message_filter: Callable[[Message], bool] = skip_empty,
         request_ids: EventIds = random_ids,
         response_ids: EventIds = random_ids,
-        trigger: CompactionTrigger | None = None,
-        strategy: CompactionStrategy | None = None,
+        trigger: Trigger | None = None,
+        strategy: Strategy | None = None,
         summarizer: AsyncChatModel | None = None,
         compaction_timeout: float | None = None,
         create: bool | CreateOptions = True,

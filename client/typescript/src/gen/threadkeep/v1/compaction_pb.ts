@@ -10,7 +10,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { SessionEvent } from "./event_pb.js";
 import { file_threadkeep_v1_event } from "./event_pb.js";
-import type { TokenUsage, WindowCounters } from "./session_pb.js";
+import type { SessionRef, TokenUsage, WindowCounters } from "./session_pb.js";
 import { file_threadkeep_v1_session } from "./session_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/compaction.proto.
  */
 export const file_threadkeep_v1_compaction: GenFile = /*@__PURE__*/
-  fileDesc("Ch50aHJlYWRrZWVwL3YxL2NvbXBhY3Rpb24ucHJvdG8SDXRocmVhZGtlZXAudjEiQQoLVHJpZ2dlckxpc3QSMgoIdHJpZ2dlcnMYASADKAsyIC50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25UcmlnZ2VyIsIBChFDb21wYWN0aW9uVHJpZ2dlchIUCgp0dXJuc19vdmVyGAEgASgDSAASEAoGdG9rZW5zGAIgASgDSAASDwoFYnl0ZXMYAyABKANIABIQCgZldmVudHMYBCABKANIABIsCgZhbnlfb2YYBSABKAsyGi50aHJlYWRrZWVwLnYxLlRyaWdnZXJMaXN0SAASLAoGYWxsX29mGAYgASgLMhoudGhyZWFka2VlcC52MS5UcmlnZ2VyTGlzdEgAQgYKBGtpbmQiIwoNU2xpZGluZ1dpbmRvdxISCgptYXhfZXZlbnRzGAEgASgFIh8KClR1cm5XaW5kb3cSEQoJbWF4X3R1cm5zGAEgASgFIiEKC1Rva2VuQnVkZ2V0EhIKCm1heF90b2tlbnMYASABKAMitQEKEFJlY3Vyc2l2ZVN1bW1hcnkSGgoSbWF4X2V2ZW50c190b19rZWVwGAEgASgFEhQKB292ZXJsYXAYAiABKAVIAIgBARIVCg1zeXN0ZW1fcHJvbXB0GAMgASgJEhUKDXNoYWRvd19wcm9tcHQYBCABKAkSGgoSbWF4X3N1bW1hcnlfdG9rZW5zGAUgASgFEhkKEW1heF9wcm9tcHRfdG9rZW5zGAYgASgFQgoKCF9vdmVybGFwIk0KD1RyaW1Ub29sUmVzdWx0cxIXCgprZWVwX3R1cm5zGAEgASgFSACIAQESEgoKbWluX3Rva2VucxgCIAEoBUINCgtfa2VlcF90dXJucyJEChBTdHJhdGVneVBpcGVsaW5lEjAKBXN0ZXBzGAEgAygLMiEudGhyZWFka2VlcC52MS5Db21wYWN0aW9uU3RyYXRlZ3ki6gIKEkNvbXBhY3Rpb25TdHJhdGVneRI2Cg5zbGlkaW5nX3dpbmRvdxgBIAEoCzIcLnRocmVhZGtlZXAudjEuU2xpZGluZ1dpbmRvd0gAEjAKC3R1cm5fd2luZG93GAIgASgLMhkudGhyZWFka2VlcC52MS5UdXJuV2luZG93SAASMgoMdG9rZW5fYnVkZ2V0GAMgASgLMhoudGhyZWFka2VlcC52MS5Ub2tlbkJ1ZGdldEgAEjwKEXJlY3Vyc2l2ZV9zdW1tYXJ5GAQgASgLMh8udGhyZWFka2VlcC52MS5SZWN1cnNpdmVTdW1tYXJ5SAASOwoRdHJpbV90b29sX3Jlc3VsdHMYBSABKAsyHi50aHJlYWRrZWVwLnYxLlRyaW1Ub29sUmVzdWx0c0gAEjMKCHBpcGVsaW5lGAYgASgLMh8udGhyZWFka2VlcC52MS5TdHJhdGVneVBpcGVsaW5lSABCBgoEa2luZCKMAQoQQ29tcGFjdGlvblBvbGljeRIxCgd0cmlnZ2VyGAEgASgLMiAudGhyZWFka2VlcC52MS5Db21wYWN0aW9uVHJpZ2dlchIzCghzdHJhdGVneRgCIAEoCzIhLnRocmVhZGtlZXAudjEuQ29tcGFjdGlvblN0cmF0ZWd5EhAKCGRpc2FibGVkGAMgASgIIlgKEENvbXBhY3Rpb25JbnNlcnQSFwoPYmVmb3JlX2V2ZW50X2lkGAEgASgJEisKBmV2ZW50cxgCIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IloKDVN1bW1hcnlQcm9tcHQSFQoNc3lzdGVtX3Byb21wdBgBIAEoCRIOCgZwcm9tcHQYAiABKAkSEgoKbWF4X3Rva2VucxgDIAEoBRIOCgZkaWdlc3QYBCABKAkikgIKDkNvbXBhY3Rpb25QbGFuEhkKEWFyY2hpdmVfZXZlbnRfaWRzGAEgAygJEjAKB2luc2VydHMYAiADKAsyHy50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25JbnNlcnQSNAoOc3VtbWFyeV9wcm9tcHQYAyABKAsyHC50aHJlYWRrZWVwLnYxLlN1bW1hcnlQcm9tcHQSEAoIc3RyYXRlZ3kYBCABKAkSDgoGYnJhbmNoGAUgASgJEi0KBmJlZm9yZRgGIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSLAoFYWZ0ZXIYByABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzIpMDCgpDb21wYWN0aW9uEhUKDWNvbXBhY3Rpb25faWQYASABKAkSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHN0cmF0ZWd5GAMgASgJEg0KBWFjdG9yGAQgASgJEg4KBmJyYW5jaBgFIAEoCRIXCg9hcmNoaXZlZF9ldmVudHMYBiABKAMSEQoJZmlyc3Rfc2VxGAcgASgDEhAKCGxhc3Rfc2VxGAggASgDEhoKEmluc2VydGVkX2V2ZW50X2lkcxgJIAMoCRItCgZiZWZvcmUYCiABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEiwKBWFmdGVyGAsgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxITCgtsb2dfdmVyc2lvbhgMIAEoAxIWCg53aW5kb3dfdmVyc2lvbhgNIAEoAxIoCgV1c2FnZRgOIAEoCzIZLnRocmVhZGtlZXAudjEuVG9rZW5Vc2FnZUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_threadkeep_v1_event, file_threadkeep_v1_session]);
+  fileDesc("Ch50aHJlYWRrZWVwL3YxL2NvbXBhY3Rpb24ucHJvdG8SDXRocmVhZGtlZXAudjEiQQoLVHJpZ2dlckxpc3QSMgoIdHJpZ2dlcnMYASADKAsyIC50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25UcmlnZ2VyIsIBChFDb21wYWN0aW9uVHJpZ2dlchIUCgp0dXJuc19vdmVyGAEgASgDSAASEAoGdG9rZW5zGAIgASgDSAASDwoFYnl0ZXMYAyABKANIABIQCgZldmVudHMYBCABKANIABIsCgZhbnlfb2YYBSABKAsyGi50aHJlYWRrZWVwLnYxLlRyaWdnZXJMaXN0SAASLAoGYWxsX29mGAYgASgLMhoudGhyZWFka2VlcC52MS5UcmlnZ2VyTGlzdEgAQgYKBGtpbmQiIwoNU2xpZGluZ1dpbmRvdxISCgptYXhfZXZlbnRzGAEgASgFIh8KClR1cm5XaW5kb3cSEQoJbWF4X3R1cm5zGAEgASgFIiEKC1Rva2VuQnVkZ2V0EhIKCm1heF90b2tlbnMYASABKAMitQEKEFJlY3Vyc2l2ZVN1bW1hcnkSGgoSbWF4X2V2ZW50c190b19rZWVwGAEgASgFEhQKB292ZXJsYXAYAiABKAVIAIgBARIVCg1zeXN0ZW1fcHJvbXB0GAMgASgJEhUKDXNoYWRvd19wcm9tcHQYBCABKAkSGgoSbWF4X3N1bW1hcnlfdG9rZW5zGAUgASgFEhkKEW1heF9wcm9tcHRfdG9rZW5zGAYgASgFQgoKCF9vdmVybGFwIk0KD1RyaW1Ub29sUmVzdWx0cxIXCgprZWVwX3R1cm5zGAEgASgFSACIAQESEgoKbWluX3Rva2VucxgCIAEoBUINCgtfa2VlcF90dXJucyJEChBTdHJhdGVneVBpcGVsaW5lEjAKBXN0ZXBzGAEgAygLMiEudGhyZWFka2VlcC52MS5Db21wYWN0aW9uU3RyYXRlZ3kiHwoPV2ViaG9va1N0cmF0ZWd5EgwKBG5hbWUYASABKAkiIAoQQ29uc3VtZXJTdHJhdGVneRIMCgRuYW1lGAEgASgJItIDChJDb21wYWN0aW9uU3RyYXRlZ3kSNgoOc2xpZGluZ193aW5kb3cYASABKAsyHC50aHJlYWRrZWVwLnYxLlNsaWRpbmdXaW5kb3dIABIwCgt0dXJuX3dpbmRvdxgCIAEoCzIZLnRocmVhZGtlZXAudjEuVHVybldpbmRvd0gAEjIKDHRva2VuX2J1ZGdldBgDIAEoCzIaLnRocmVhZGtlZXAudjEuVG9rZW5CdWRnZXRIABI8ChFyZWN1cnNpdmVfc3VtbWFyeRgEIAEoCzIfLnRocmVhZGtlZXAudjEuUmVjdXJzaXZlU3VtbWFyeUgAEjsKEXRyaW1fdG9vbF9yZXN1bHRzGAUgASgLMh4udGhyZWFka2VlcC52MS5UcmltVG9vbFJlc3VsdHNIABIzCghwaXBlbGluZRgGIAEoCzIfLnRocmVhZGtlZXAudjEuU3RyYXRlZ3lQaXBlbGluZUgAEjEKB3dlYmhvb2sYByABKAsyHi50aHJlYWRrZWVwLnYxLldlYmhvb2tTdHJhdGVneUgAEjMKCGNvbnN1bWVyGAggASgLMh8udGhyZWFka2VlcC52MS5Db25zdW1lclN0cmF0ZWd5SABCBgoEa2luZCKMAQoQQ29tcGFjdGlvblBvbGljeRIxCgd0cmlnZ2VyGAEgASgLMiAudGhyZWFka2VlcC52MS5Db21wYWN0aW9uVHJpZ2dlchIzCghzdHJhdGVneRgCIAEoCzIhLnRocmVhZGtlZXAudjEuQ29tcGFjdGlvblN0cmF0ZWd5EhAKCGRpc2FibGVkGAMgASgIIlgKEENvbXBhY3Rpb25JbnNlcnQSFwoPYmVmb3JlX2V2ZW50X2lkGAEgASgJEisKBmV2ZW50cxgCIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IloKDVN1bW1hcnlQcm9tcHQSFQoNc3lzdGVtX3Byb21wdBgBIAEoCRIOCgZwcm9tcHQYAiABKAkSEgoKbWF4X3Rva2VucxgDIAEoBRIOCgZkaWdlc3QYBCABKAkikgIKDkNvbXBhY3Rpb25QbGFuEhkKEWFyY2hpdmVfZXZlbnRfaWRzGAEgAygJEjAKB2luc2VydHMYAiADKAsyHy50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25JbnNlcnQSNAoOc3VtbWFyeV9wcm9tcHQYAyABKAsyHC50aHJlYWRrZWVwLnYxLlN1bW1hcnlQcm9tcHQSEAoIc3RyYXRlZ3kYBCABKAkSDgoGYnJhbmNoGAUgASgJEi0KBmJlZm9yZRgGIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSLAoFYWZ0ZXIYByABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzItcCChVDb21wYWN0aW9uUGxhblJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIPCgd3ZWJob29rGAIgASgJEg4KBnRlbmFudBgDIAEoCRIqCgdzZXNzaW9uGAQgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEhMKC2xvZ192ZXJzaW9uGAUgASgDEhYKDndpbmRvd192ZXJzaW9uGAYgASgDEjEKB3RyaWdnZXIYByABKAsyIC50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb25UcmlnZ2VyEg4KBmJyYW5jaBgIIAEoCRItCgZ3aW5kb3cYCSABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEisKBmV2ZW50cxgKIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhEKCXRydW5jYXRlZBgLIAEoCCKTAwoKQ29tcGFjdGlvbhIVCg1jb21wYWN0aW9uX2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghzdHJhdGVneRgDIAEoCRINCgVhY3RvchgEIAEoCRIOCgZicmFuY2gYBSABKAkSFwoPYXJjaGl2ZWRfZXZlbnRzGAYgASgDEhEKCWZpcnN0X3NlcRgHIAEoAxIQCghsYXN0X3NlcRgIIAEoAxIaChJpbnNlcnRlZF9ldmVudF9pZHMYCSADKAkSLQoGYmVmb3JlGAogASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxIsCgVhZnRlchgLIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSEwoLbG9nX3ZlcnNpb24YDCABKAMSFgoOd2luZG93X3ZlcnNpb24YDSABKAMSKAoFdXNhZ2UYDiABKAsyGS50aHJlYWRrZWVwLnYxLlRva2VuVXNhZ2VCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_event, file_threadkeep_v1_session]);
 
 /**
  * A list of triggers.
@@ -287,6 +287,52 @@ export const StrategyPipelineSchema: GenMessage<StrategyPipeline> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_compaction, 7);
 
 /**
+ * Has an HTTP endpoint of the server's operator plan the compaction. The server posts a CompactionPlanRequest as JSON, signed,
+ * and applies the CompactionPlan of the answer under the same rules as ApplyCompaction, unless another compaction was committed
+ * meanwhile. The endpoint is also called for a dry run and by PlanCompaction, which apply nothing. Not in a pipeline.
+ *
+ * @generated from message threadkeep.v1.WebhookStrategy
+ */
+export type WebhookStrategy = Message<"threadkeep.v1.WebhookStrategy"> & {
+  /**
+   * REQUIRED. Name of a webhook in the server's configuration that the tenant may use. At most 255 bytes.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.WebhookStrategy.
+ * Use `create(WebhookStrategySchema)` to create a new message.
+ */
+export const WebhookStrategySchema: GenMessage<WebhookStrategy> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_compaction, 8);
+
+/**
+ * Leaves the compaction to a named consumer. When the trigger of the policy fires for an append, the delivery of
+ * that append to the consumer has Change.compaction_due; a member compacts with CompactSession, or with PlanCompaction or a plan
+ * of its own and ApplyCompaction. Only for policies, and not in a pipeline.
+ *
+ * @generated from message threadkeep.v1.ConsumerStrategy
+ */
+export type ConsumerStrategy = Message<"threadkeep.v1.ConsumerStrategy"> & {
+  /**
+   * REQUIRED. Name of the consumer. Its scope and filter must select the appended events. At most 255 bytes.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ConsumerStrategy.
+ * Use `create(ConsumerStrategySchema)` to create a new message.
+ */
+export const ConsumerStrategySchema: GenMessage<ConsumerStrategy> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_compaction, 9);
+
+/**
  * The rule by which a compaction selects events. No strategy deletes events, changes their order or seq, splits a turn,
  * or separates a tool call from its result. The latest SYSTEM event of each branch is always kept; older SYSTEM events
  * are always archived.
@@ -347,6 +393,22 @@ export type CompactionStrategy = Message<"threadkeep.v1.CompactionStrategy"> & {
      */
     value: StrategyPipeline;
     case: "pipeline";
+  } | {
+    /**
+     * A plan of an HTTP endpoint.
+     *
+     * @generated from field: threadkeep.v1.WebhookStrategy webhook = 7;
+     */
+    value: WebhookStrategy;
+    case: "webhook";
+  } | {
+    /**
+     * A named consumer that compacts.
+     *
+     * @generated from field: threadkeep.v1.ConsumerStrategy consumer = 8;
+     */
+    value: ConsumerStrategy;
+    case: "consumer";
   } | { case: undefined; value?: undefined };
 };
 
@@ -355,7 +417,7 @@ export type CompactionStrategy = Message<"threadkeep.v1.CompactionStrategy"> & {
  * Use `create(CompactionStrategySchema)` to create a new message.
  */
 export const CompactionStrategySchema: GenMessage<CompactionStrategy> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_compaction, 8);
+  messageDesc(file_threadkeep_v1_compaction, 10);
 
 /**
  * When and how the server compacts sessions automatically. A policy is evaluated after each append and runs in the
@@ -391,7 +453,7 @@ export type CompactionPolicy = Message<"threadkeep.v1.CompactionPolicy"> & {
  * Use `create(CompactionPolicySchema)` to create a new message.
  */
 export const CompactionPolicySchema: GenMessage<CompactionPolicy> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_compaction, 9);
+  messageDesc(file_threadkeep_v1_compaction, 11);
 
 /**
  * New events and their place in the window.
@@ -420,7 +482,7 @@ export type CompactionInsert = Message<"threadkeep.v1.CompactionInsert"> & {
  * Use `create(CompactionInsertSchema)` to create a new message.
  */
 export const CompactionInsertSchema: GenMessage<CompactionInsert> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_compaction, 10);
+  messageDesc(file_threadkeep_v1_compaction, 12);
 
 /**
  * The prompt to send to the caller's model.
@@ -463,7 +525,7 @@ export type SummaryPrompt = Message<"threadkeep.v1.SummaryPrompt"> & {
  * Use `create(SummaryPromptSchema)` to create a new message.
  */
 export const SummaryPromptSchema: GenMessage<SummaryPrompt> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_compaction, 11);
+  messageDesc(file_threadkeep_v1_compaction, 13);
 
 /**
  * The changes that a compaction would make.
@@ -527,7 +589,105 @@ export type CompactionPlan = Message<"threadkeep.v1.CompactionPlan"> & {
  * Use `create(CompactionPlanSchema)` to create a new message.
  */
 export const CompactionPlanSchema: GenMessage<CompactionPlan> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_compaction, 12);
+  messageDesc(file_threadkeep_v1_compaction, 14);
+
+/**
+ * The request that the server posts to a webhook, as JSON. The answer is a CompactionPlan as JSON, of which archive_event_ids and
+ * inserts are used; without either there is nothing to compact. Only events of this request can be archived, all others stay. The
+ * answer has the status 200 and at most 4 MiB.
+ *
+ * The headers webhook-id, webhook-timestamp and webhook-signature are those of Standard Webhooks: the signature is "v1," and the
+ * HMAC-SHA256, in base64, of the id, the timestamp and the body, joined by dots, with the secret of the webhook.
+ *
+ * @generated from message threadkeep.v1.CompactionPlanRequest
+ */
+export type CompactionPlanRequest = Message<"threadkeep.v1.CompactionPlanRequest"> & {
+  /**
+   * Digest of the request, also in the header webhook-id. Equal requests have equal ids, so an endpoint can return the plan that
+   * it made before.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * Name of the webhook.
+   *
+   * @generated from field: string webhook = 2;
+   */
+  webhook: string;
+
+  /**
+   * Tenant of the session.
+   *
+   * @generated from field: string tenant = 3;
+   */
+  tenant: string;
+
+  /**
+   * Session to compact.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 4;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * Log version at which the events were read.
+   *
+   * @generated from field: int64 log_version = 5;
+   */
+  logVersion: bigint;
+
+  /**
+   * Window version at which the events were read. The plan is applied only to this version.
+   *
+   * @generated from field: int64 window_version = 6;
+   */
+  windowVersion: bigint;
+
+  /**
+   * Condition that is met. Absent if the compaction was requested without one.
+   *
+   * @generated from field: threadkeep.v1.CompactionTrigger trigger = 7;
+   */
+  trigger?: CompactionTrigger | undefined;
+
+  /**
+   * Branch whose own events are compacted. Empty means the whole session.
+   *
+   * @generated from field: string branch = 8;
+   */
+  branch: string;
+
+  /**
+   * Counters of the whole window.
+   *
+   * @generated from field: threadkeep.v1.WindowCounters window = 9;
+   */
+  window?: WindowCounters | undefined;
+
+  /**
+   * Active events in window order, from the oldest on.
+   *
+   * @generated from field: repeated threadkeep.v1.SessionEvent events = 10;
+   */
+  events: SessionEvent[];
+
+  /**
+   * True if newer events are left out, because the request would have more bytes than the server's
+   * compaction_webhook_request_bytes.
+   *
+   * @generated from field: bool truncated = 11;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.CompactionPlanRequest.
+ * Use `create(CompactionPlanRequestSchema)` to create a new message.
+ */
+export const CompactionPlanRequestSchema: GenMessage<CompactionPlanRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_compaction, 15);
 
 /**
  * The record of a compaction.
@@ -550,8 +710,8 @@ export type Compaction = Message<"threadkeep.v1.Compaction"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-   * bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+   * 255 bytes.
    *
    * @generated from field: string strategy = 3;
    */
@@ -640,5 +800,5 @@ export type Compaction = Message<"threadkeep.v1.Compaction"> & {
  * Use `create(CompactionSchema)` to create a new message.
  */
 export const CompactionSchema: GenMessage<Compaction> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_compaction, 13);
+  messageDesc(file_threadkeep_v1_compaction, 16);
 

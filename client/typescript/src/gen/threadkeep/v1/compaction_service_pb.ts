@@ -37,7 +37,8 @@ export type CompactSessionRequest = Message<"threadkeep.v1.CompactSessionRequest
   session?: SessionRef | undefined;
 
   /**
-   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    *
    * @generated from field: threadkeep.v1.CompactionStrategy strategy = 2;
    */
@@ -142,7 +143,8 @@ export type PlanCompactionRequest = Message<"threadkeep.v1.PlanCompactionRequest
   session?: SessionRef | undefined;
 
   /**
-   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    *
    * @generated from field: threadkeep.v1.CompactionStrategy strategy = 2;
    */
@@ -763,8 +765,8 @@ export const CompactionService: GenService<{
    * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
    * compaction is committed first, the server retries on the new window, without calling the model twice for the same
    * text. Having nothing to compact is not an error.
-   * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-   * several lost races).
+   * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+   * (after several lost races).
    *
    * @generated from rpc threadkeep.v1.CompactionService.CompactSession
    */
@@ -776,7 +778,7 @@ export const CompactionService: GenService<{
   /**
    * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
    * its own model.
-   * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+   * Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
    *
    * @generated from rpc threadkeep.v1.CompactionService.PlanCompaction
    */

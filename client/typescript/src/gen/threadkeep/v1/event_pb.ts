@@ -191,7 +191,7 @@ export type SessionEvent = Message<"threadkeep.v1.SessionEvent"> & {
 
   /**
    * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
-   * also true. Lists contain it unless their filter has exclude_archived.
+   * also true. Lists contain it unless their filter has LOG_VIEW_ACTIVE.
    *
    * @generated from field: bool erased = 19;
    */

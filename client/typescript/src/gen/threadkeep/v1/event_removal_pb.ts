@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/event_removal.proto.
  */
 export const file_threadkeep_v1_event_removal: GenFile = /*@__PURE__*/
-  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3JlbW92YWwucHJvdG8SDXRocmVhZGtlZXAudjEi0gEKDVJlbW92YWxOb3RpY2USKAoEa2luZBgBIAEoDjIaLnRocmVhZGtlZXAudjEuUmVtb3ZhbEtpbmQSDgoGZXJhc2VkGAIgASgIEg8KB3JlbW92ZWQYAyABKAMSEQoJZXZlbnRfaWRzGAQgAygJEgwKBHNlcXMYBSADKAMSEwoLdGhyb3VnaF9zZXEYBiABKAMSLQoIaW5zZXJ0ZWQYByADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIRCgljb250aW51ZXMYCCABKAgi6QEKEFBvcEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhINCgVjb3VudBgCIAEoBRITCgZicmFuY2gYAyABKAlIAIgBARIoCgRtb2RlGAQgASgOMhoudGhyZWFka2VlcC52MS5SZW1vdmFsTW9kZRIhChRleHBlY3RlZF9sb2dfdmVyc2lvbhgFIAEoA0gBiAEBEhQKDG9wZXJhdGlvbl9pZBgGIAEoCUIJCgdfYnJhbmNoQhcKFV9leHBlY3RlZF9sb2dfdmVyc2lvbiLeAQoRUG9wRXZlbnRzUmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEwoLbG9nX3ZlcnNpb24YAiABKAMSFgoOd2luZG93X3ZlcnNpb24YAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxIQCghyZXBsYXllZBgFIAEoCBIuCgdyZWNlaXB0GAYgASgLMh0udGhyZWFka2VlcC52MS5FcmFzdXJlUmVjZWlwdCK8AQoSQ2xlYXJFdmVudHNSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSKAoEbW9kZRgCIAEoDjIaLnRocmVhZGtlZXAudjEuUmVtb3ZhbE1vZGUSIQoUZXhwZWN0ZWRfbG9nX3ZlcnNpb24YAyABKANIAIgBARIUCgxvcGVyYXRpb25faWQYBCABKAlCFwoVX2V4cGVjdGVkX2xvZ192ZXJzaW9uIqcBChNDbGVhckV2ZW50c1Jlc3BvbnNlEg8KB3JlbW92ZWQYASABKAMSEwoLbG9nX3ZlcnNpb24YAiABKAMSFgoOd2luZG93X3ZlcnNpb24YAyABKAMSEAoIbGFzdF9zZXEYBCABKAMSEAoIcmVwbGF5ZWQYBSABKAgSLgoHcmVjZWlwdBgGIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQipQEKEkVyYXNlRXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEhEKCWV2ZW50X2lkcxgCIAMoCRIhChRleHBlY3RlZF9sb2dfdmVyc2lvbhgEIAEoA0gAiAEBEhQKDG9wZXJhdGlvbl9pZBgFIAEoCUIXChVfZXhwZWN0ZWRfbG9nX3ZlcnNpb24iwwEKE0VyYXNlRXZlbnRzUmVzcG9uc2USDgoGZXJhc2VkGAEgASgDEhMKC2xvZ192ZXJzaW9uGAIgASgDEhYKDndpbmRvd192ZXJzaW9uGAMgASgDEi0KBndpbmRvdxgEIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSEAoIcmVwbGF5ZWQYBSABKAgSLgoHcmVjZWlwdBgGIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQqXQoLUmVtb3ZhbE1vZGUSHAoYUkVNT1ZBTF9NT0RFX1VOU1BFQ0lGSUVEEAASGAoUUkVNT1ZBTF9NT0RFX0FSQ0hJVkUQARIWChJSRU1PVkFMX01PREVfRVJBU0UQAiqSAQoLUmVtb3ZhbEtpbmQSHAoYUkVNT1ZBTF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTUkVNT1ZBTF9LSU5EX1BPUFBFRBABEhgKFFJFTU9WQUxfS0lORF9DTEVBUkVEEAISFwoTUkVNT1ZBTF9LSU5EX0VSQVNFRBADEhkKFVJFTU9WQUxfS0lORF9SRVBMQUNFRBAEQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_threadkeep_v1_erasure, file_threadkeep_v1_event, file_threadkeep_v1_session]);
+  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3JlbW92YWwucHJvdG8SDXRocmVhZGtlZXAudjEi5AEKDVJlbW92YWxOb3RpY2USKAoEa2luZBgBIAEoDjIaLnRocmVhZGtlZXAudjEuUmVtb3ZhbEtpbmQSDgoGZXJhc2VkGAIgASgIEg8KB3JlbW92ZWQYAyABKAMSEQoJZXZlbnRfaWRzGAQgAygJEgwKBHNlcXMYBSADKAMSEwoLdGhyb3VnaF9zZXEYBiABKAMSLQoIaW5zZXJ0ZWQYByADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIRCgljb250aW51ZXMYCCABKAgSEAoIcmVzdG9yZWQYCSABKAMi6QEKEFBvcEV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhINCgVjb3VudBgCIAEoBRITCgZicmFuY2gYAyABKAlIAIgBARIoCgRtb2RlGAQgASgOMhoudGhyZWFka2VlcC52MS5SZW1vdmFsTW9kZRIhChRleHBlY3RlZF9sb2dfdmVyc2lvbhgFIAEoA0gBiAEBEhQKDG9wZXJhdGlvbl9pZBgGIAEoCUIJCgdfYnJhbmNoQhcKFV9leHBlY3RlZF9sb2dfdmVyc2lvbiLeAQoRUG9wRXZlbnRzUmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEwoLbG9nX3ZlcnNpb24YAiABKAMSFgoOd2luZG93X3ZlcnNpb24YAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxIQCghyZXBsYXllZBgFIAEoCBIuCgdyZWNlaXB0GAYgASgLMh0udGhyZWFka2VlcC52MS5FcmFzdXJlUmVjZWlwdCK8AQoSQ2xlYXJFdmVudHNSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSKAoEbW9kZRgCIAEoDjIaLnRocmVhZGtlZXAudjEuUmVtb3ZhbE1vZGUSIQoUZXhwZWN0ZWRfbG9nX3ZlcnNpb24YAyABKANIAIgBARIUCgxvcGVyYXRpb25faWQYBCABKAlCFwoVX2V4cGVjdGVkX2xvZ192ZXJzaW9uIqcBChNDbGVhckV2ZW50c1Jlc3BvbnNlEg8KB3JlbW92ZWQYASABKAMSEwoLbG9nX3ZlcnNpb24YAiABKAMSFgoOd2luZG93X3ZlcnNpb24YAyABKAMSEAoIbGFzdF9zZXEYBCABKAMSEAoIcmVwbGF5ZWQYBSABKAgSLgoHcmVjZWlwdBgGIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQitgIKFFJld2luZFNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoGYXRfc2VxGAIgASgDSAASFQoLYXRfZXZlbnRfaWQYAyABKAlIABIaChBhdF9pbnZvY2F0aW9uX2lkGAQgASgJSAASGAoOYXRfbG9nX3ZlcnNpb24YBSABKANIABIoCgRtb2RlGAYgASgOMhoudGhyZWFka2VlcC52MS5SZW1vdmFsTW9kZRIhChRleHBlY3RlZF9sb2dfdmVyc2lvbhgHIAEoA0gBiAEBEhQKDG9wZXJhdGlvbl9pZBgIIAEoCRIOCgZhbHdheXMYCSABKAhCBwoFcG9pbnRCFwoVX2V4cGVjdGVkX2xvZ192ZXJzaW9uIuoBChVSZXdpbmRTZXNzaW9uUmVzcG9uc2USDwoHcmVtb3ZlZBgBIAEoAxIQCghyZXN0b3JlZBgCIAEoAxITCgtsb2dfdmVyc2lvbhgDIAEoAxIWCg53aW5kb3dfdmVyc2lvbhgEIAEoAxIQCghsYXN0X3NlcRgFIAEoAxItCgZ3aW5kb3cYBiABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEhAKCHJlcGxheWVkGAcgASgIEi4KB3JlY2VpcHQYCCABKAsyHS50aHJlYWRrZWVwLnYxLkVyYXN1cmVSZWNlaXB0Is0BChJFcmFzZUV2ZW50c1JlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIRCglldmVudF9pZHMYAiADKAkSFgoOaW52b2NhdGlvbl9pZHMYBiADKAkSDgoGYnJhbmNoGAcgASgJEiEKFGV4cGVjdGVkX2xvZ192ZXJzaW9uGAQgASgDSACIAQESFAoMb3BlcmF0aW9uX2lkGAUgASgJQhcKFV9leHBlY3RlZF9sb2dfdmVyc2lvbiLRAQoTRXJhc2VFdmVudHNSZXNwb25zZRIOCgZlcmFzZWQYASABKAMSEwoLbG9nX3ZlcnNpb24YAiABKAMSFgoOd2luZG93X3ZlcnNpb24YAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxIQCghyZXBsYXllZBgFIAEoCBIuCgdyZWNlaXB0GAYgASgLMh0udGhyZWFka2VlcC52MS5FcmFzdXJlUmVjZWlwdBIMCgRtb3JlGAcgASgIKl0KC1JlbW92YWxNb2RlEhwKGFJFTU9WQUxfTU9ERV9VTlNQRUNJRklFRBAAEhgKFFJFTU9WQUxfTU9ERV9BUkNISVZFEAESFgoSUkVNT1ZBTF9NT0RFX0VSQVNFEAIqrAEKC1JlbW92YWxLaW5kEhwKGFJFTU9WQUxfS0lORF9VTlNQRUNJRklFRBAAEhcKE1JFTU9WQUxfS0lORF9QT1BQRUQQARIYChRSRU1PVkFMX0tJTkRfQ0xFQVJFRBACEhcKE1JFTU9WQUxfS0lORF9FUkFTRUQQAxIZChVSRU1PVkFMX0tJTkRfUkVQTEFDRUQQBBIYChRSRU1PVkFMX0tJTkRfUkVXT1VORBAFQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_threadkeep_v1_erasure, file_threadkeep_v1_event, file_threadkeep_v1_session]);
 
 /**
  * Reports that events left the window or were replaced. Clients that keep a copy of the window remove the named events
@@ -64,7 +64,8 @@ export type RemovalNotice = Message<"threadkeep.v1.RemovalNotice"> & {
   seqs: bigint[];
 
   /**
-   * For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds.
+   * For CLEARED: the last seq of the log; every event up to it has left the window. For REWOUND: the last seq of the point;
+   * every event after it has left the window. 0 for other kinds.
    *
    * @generated from field: int64 through_seq = 6;
    */
@@ -83,6 +84,13 @@ export type RemovalNotice = Message<"threadkeep.v1.RemovalNotice"> & {
    * @generated from field: bool continues = 8;
    */
   continues: boolean;
+
+  /**
+   * For REWOUND: number of events that had left the window since the point and are active again.
+   *
+   * @generated from field: int64 restored = 9;
+   */
+  restored: bigint;
 };
 
 /**
@@ -305,7 +313,168 @@ export const ClearEventsResponseSchema: GenMessage<ClearEventsResponse> = /*@__P
   messageDesc(file_threadkeep_v1_event_removal, 4);
 
 /**
- * Request of EraseEvents.
+ * Request of RewindSession.
+ *
+ * @generated from message threadkeep.v1.RewindSessionRequest
+ */
+export type RewindSessionRequest = Message<"threadkeep.v1.RewindSessionRequest"> & {
+  /**
+   * REQUIRED. Session to rewind.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 1;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * REQUIRED. The last thing that stays.
+   *
+   * @generated from oneof threadkeep.v1.RewindSessionRequest.point
+   */
+  point: {
+    /**
+     * Seq of an event: everything after it leaves. If a compaction or a removal stored it, all that this one did stays. At least 1,
+     * and not in the future.
+     *
+     * @generated from field: int64 at_seq = 2;
+     */
+    value: bigint;
+    case: "atSeq";
+  } | {
+    /**
+     * Id of an event, as for at_seq. EVENT_NOT_FOUND is returned if the session has no such event. At most 255 bytes.
+     *
+     * @generated from field: string at_event_id = 3;
+     */
+    value: string;
+    case: "atEventId";
+  } | {
+    /**
+     * Invocation id: the end of the invocation, which is its last event in window order, as for at_seq. EVENT_NOT_FOUND is
+     * returned if no event has it. The cost grows with the number of events after it. At most 255 bytes.
+     *
+     * @generated from field: string at_invocation_id = 4;
+     */
+    value: string;
+    case: "atInvocationId";
+  } | {
+    /**
+     * Log version: the session directly after the change that gave it this version. Not in the future.
+     *
+     * @generated from field: int64 at_log_version = 5;
+     */
+    value: bigint;
+    case: "atLogVersion";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * What happens to the content of the events after the point. REMOVAL_MODE_ERASE erases archived ones too.
+   *
+   * @generated from field: threadkeep.v1.RemovalMode mode = 6;
+   */
+  mode: RemovalMode;
+
+  /**
+   * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
+   *
+   * @generated from field: optional int64 expected_log_version = 7;
+   */
+  expectedLogVersion?: bigint | undefined;
+
+  /**
+   * REQUIRED. See AppendEventsRequest.operation_id. A repeated call with the same id returns what the first one did.
+   *
+   * @generated from field: string operation_id = 8;
+   */
+  operationId: string;
+
+  /**
+   * If true, both versions grow by one also if the session is at this point already, as a fork's do when it is made. Imports use
+   * it, to give a session the log versions that it had. Default: false, nothing changes.
+   *
+   * @generated from field: bool always = 9;
+   */
+  always: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.RewindSessionRequest.
+ * Use `create(RewindSessionRequestSchema)` to create a new message.
+ */
+export const RewindSessionRequestSchema: GenMessage<RewindSessionRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_removal, 5);
+
+/**
+ * Response of RewindSession.
+ *
+ * @generated from message threadkeep.v1.RewindSessionResponse
+ */
+export type RewindSessionResponse = Message<"threadkeep.v1.RewindSessionResponse"> & {
+  /**
+   * Number of events that left the active window; with REMOVAL_MODE_ERASE, also those that were archived and are erased.
+   *
+   * @generated from field: int64 removed = 1;
+   */
+  removed: bigint;
+
+  /**
+   * Number of events that are active again.
+   *
+   * @generated from field: int64 restored = 2;
+   */
+  restored: bigint;
+
+  /**
+   * Log version of the session afterwards. Unchanged if the session was at this point already, unless `always` is set.
+   *
+   * @generated from field: int64 log_version = 3;
+   */
+  logVersion: bigint;
+
+  /**
+   * Window version of the session afterwards.
+   *
+   * @generated from field: int64 window_version = 4;
+   */
+  windowVersion: bigint;
+
+  /**
+   * Last seq of the log. The next event gets the following one.
+   *
+   * @generated from field: int64 last_seq = 5;
+   */
+  lastSeq: bigint;
+
+  /**
+   * Counters of the active window afterwards.
+   *
+   * @generated from field: threadkeep.v1.WindowCounters window = 6;
+   */
+  window?: WindowCounters | undefined;
+
+  /**
+   * True if an earlier call with this operation id did it.
+   *
+   * @generated from field: bool replayed = 7;
+   */
+  replayed: boolean;
+
+  /**
+   * For REMOVAL_MODE_ERASE: what was erased.
+   *
+   * @generated from field: threadkeep.v1.ErasureReceipt receipt = 8;
+   */
+  receipt?: ErasureReceipt | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.RewindSessionResponse.
+ * Use `create(RewindSessionResponseSchema)` to create a new message.
+ */
+export const RewindSessionResponseSchema: GenMessage<RewindSessionResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_removal, 6);
+
+/**
+ * Request of EraseEvents. Exactly one of event_ids, invocation_ids and branch is REQUIRED.
  *
  * @generated from message threadkeep.v1.EraseEventsRequest
  */
@@ -318,12 +487,27 @@ export type EraseEventsRequest = Message<"threadkeep.v1.EraseEventsRequest"> & {
   session?: SessionRef | undefined;
 
   /**
-   * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-   * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+   * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+   * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
    *
    * @generated from field: repeated string event_ids = 2;
    */
   eventIds: string[];
+
+  /**
+   * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+   * in window order. To find them, the call reads the log.
+   *
+   * @generated from field: repeated string invocation_ids = 6;
+   */
+  invocationIds: string[];
+
+  /**
+   * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+   *
+   * @generated from field: string branch = 7;
+   */
+  branch: string;
 
   /**
    * Log version that the caller last read. VERSION_MISMATCH is returned if it is stale.
@@ -345,7 +529,7 @@ export type EraseEventsRequest = Message<"threadkeep.v1.EraseEventsRequest"> & {
  * Use `create(EraseEventsRequestSchema)` to create a new message.
  */
 export const EraseEventsRequestSchema: GenMessage<EraseEventsRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_removal, 5);
+  messageDesc(file_threadkeep_v1_event_removal, 7);
 
 /**
  * Response of EraseEvents.
@@ -394,6 +578,13 @@ export type EraseEventsResponse = Message<"threadkeep.v1.EraseEventsResponse"> &
    * @generated from field: threadkeep.v1.ErasureReceipt receipt = 6;
    */
   receipt?: ErasureReceipt | undefined;
+
+  /**
+   * With invocation_ids or branch: true if more is left; call again, with another operation_id. False for event_ids.
+   *
+   * @generated from field: bool more = 7;
+   */
+  more: boolean;
 };
 
 /**
@@ -401,7 +592,7 @@ export type EraseEventsResponse = Message<"threadkeep.v1.EraseEventsResponse"> &
  * Use `create(EraseEventsResponseSchema)` to create a new message.
  */
 export const EraseEventsResponseSchema: GenMessage<EraseEventsResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_event_removal, 6);
+  messageDesc(file_threadkeep_v1_event_removal, 8);
 
 /**
  * What happens to the content of events that leave the window.
@@ -478,6 +669,13 @@ export enum RemovalKind {
    * @generated from enum value: REMOVAL_KIND_REPLACED = 4;
    */
   REPLACED = 4,
+
+  /**
+   * RewindSession went back to an earlier point. Clients that keep a copy of the window read it again.
+   *
+   * @generated from enum value: REMOVAL_KIND_REWOUND = 5;
+   */
+  REWOUND = 5,
 }
 
 /**

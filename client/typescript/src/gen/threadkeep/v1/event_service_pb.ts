@@ -6,6 +6,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_threadkeep_v1_access } from "./access_pb.js";
 import type { ContextSpec } from "./context_pb.js";
 import { file_threadkeep_v1_context } from "./context_pb.js";
@@ -13,15 +15,15 @@ import type { ErasureReceipt } from "./erasure_pb.js";
 import { file_threadkeep_v1_erasure } from "./erasure_pb.js";
 import type { SessionEvent } from "./event_pb.js";
 import { file_threadkeep_v1_event } from "./event_pb.js";
-import type { ClearEventsRequestSchema, ClearEventsResponseSchema, EraseEventsRequestSchema, EraseEventsResponseSchema, PopEventsRequestSchema, PopEventsResponseSchema, RemovalMode } from "./event_removal_pb.js";
+import type { ClearEventsRequestSchema, ClearEventsResponseSchema, EraseEventsRequestSchema, EraseEventsResponseSchema, PopEventsRequestSchema, PopEventsResponseSchema, RemovalMode, RewindSessionRequestSchema, RewindSessionResponseSchema } from "./event_removal_pb.js";
 import { file_threadkeep_v1_event_removal } from "./event_removal_pb.js";
 import type { EventFilter } from "./filter_pb.js";
 import { file_threadkeep_v1_filter } from "./filter_pb.js";
-import type { SessionRef, WindowCounters } from "./session_pb.js";
+import type { Session, SessionRef, TokenUsage, WindowCounters } from "./session_pb.js";
 import { file_threadkeep_v1_session } from "./session_pb.js";
 import type { Expiry } from "./session_service_pb.js";
 import { file_threadkeep_v1_session_service } from "./session_service_pb.js";
-import type { StateDelta } from "./state_pb.js";
+import type { SessionState, StateDelta, StateScope } from "./state_pb.js";
 import { file_threadkeep_v1_state } from "./state_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -29,7 +31,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/event_service.proto.
  */
 export const file_threadkeep_v1_event_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEiogIKD0NyZWF0ZUlmTWlzc2luZxIlCgZleHBpcnkYASABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIVCg1tZXRhZGF0YV9qc29uGAIgASgJEjoKBmxhYmVscxgDIAMoCzIqLnRocmVhZGtlZXAudjEuQ3JlYXRlSWZNaXNzaW5nLkxhYmVsc0VudHJ5EjgKBXN0YXRlGAQgAygLMikudGhyZWFka2VlcC52MS5DcmVhdGVJZk1pc3NpbmcuU3RhdGVFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKClN0YXRlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKbAwoTQXBwZW5kRXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEisKBmV2ZW50cxgCIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50Eh4KFGV4cGVjdGVkX2xvZ192ZXJzaW9uGAMgASgDSAASIAoWZXhwZWN0ZWRfbGFzdF9ldmVudF9pZBgEIAEoCUgAEioKCWlmX2V4aXN0cxgFIAEoDjIXLnRocmVhZGtlZXAudjEuSWZFeGlzdHMSOQoRY3JlYXRlX2lmX21pc3NpbmcYBiABKAsyHi50aHJlYWRrZWVwLnYxLkNyZWF0ZUlmTWlzc2luZxIuCgtzdGF0ZV9kZWx0YRgHIAEoCzIZLnRocmVhZGtlZXAudjEuU3RhdGVEZWx0YRIUCgxvcGVyYXRpb25faWQYCCABKAkSLAoIcmVwbGFjZWQYCSABKA4yGi50aHJlYWRrZWVwLnYxLlJlbW92YWxNb2RlQg4KDHByZWNvbmRpdGlvbiJACg1BcHBlbmRlZEV2ZW50EhAKCGV2ZW50X2lkGAEgASgJEgsKA3NlcRgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCKzAQoUQXBwZW5kRXZlbnRzUmVzcG9uc2USLAoGZXZlbnRzGAEgAygLMhwudGhyZWFka2VlcC52MS5BcHBlbmRlZEV2ZW50EhMKC2xvZ192ZXJzaW9uGAIgASgDEhAKCGxhc3Rfc2VxGAMgASgDEhcKD3Nlc3Npb25fY3JlYXRlZBgEIAEoCBItCgZ3aW5kb3cYBSABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzIusBChRSZXBsYWNlU3VmZml4UmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEhoKEmV4cGVjdGVkX2V2ZW50X2lkcxgCIAMoCRIrCgZldmVudHMYAyADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBITCgZicmFuY2gYBCABKAlIAIgBARIoCgRtb2RlGAUgASgOMhoudGhyZWFka2VlcC52MS5SZW1vdmFsTW9kZRIUCgxvcGVyYXRpb25faWQYBiABKAlCCQoHX2JyYW5jaCKGAgoVUmVwbGFjZVN1ZmZpeFJlc3BvbnNlEiwKBmV2ZW50cxgBIAMoCzIcLnRocmVhZGtlZXAudjEuQXBwZW5kZWRFdmVudBIPCgdyZW1vdmVkGAIgASgDEhMKC2xvZ192ZXJzaW9uGAMgASgDEhYKDndpbmRvd192ZXJzaW9uGAQgASgDEhAKCGxhc3Rfc2VxGAUgASgDEi0KBndpbmRvdxgGIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSEAoIcmVwbGF5ZWQYByABKAgSLgoHcmVjZWlwdBgIIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQiSQoTQXBwZW5kU3RyZWFtUmVxdWVzdBIyCgZhcHBlbmQYASABKAsyIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QiqQEKC0FwcGVuZEVycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSOgoIbWV0YWRhdGEYBCADKAsyKC50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9yLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBChJBcHBlbmRTdHJlYW1SZXN1bHQSDQoFaW5kZXgYASABKAMSNwoIYXBwZW5kZWQYAiABKAsyIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlSAASKwoFZXJyb3IYAyABKAsyGi50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9ySABCCQoHb3V0Y29tZSJKChRBcHBlbmRTdHJlYW1SZXNwb25zZRIyCgdyZXN1bHRzGAEgAygLMiEudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXN1bHQiTwoPR2V0RXZlbnRSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoIZXZlbnRfaWQYAiABKAkiPgoQR2V0RXZlbnRSZXNwb25zZRIqCgVldmVudBgBIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IvYBChFMaXN0RXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBmZpbHRlchgCIAEoCzIaLnRocmVhZGtlZXAudjEuRXZlbnRGaWx0ZXISJwoFb3JkZXIYAyABKA4yGC50aHJlYWRrZWVwLnYxLlNvcnRPcmRlchIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIoEBChJMaXN0RXZlbnRzUmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhMKC2xvZ192ZXJzaW9uGAMgASgDEhAKCGxhc3Rfc2VxGAQgASgDIpUBChVMaXN0VXNlckV2ZW50c1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCgNhcHAYAiABKAlIAIgBARIqCgZmaWx0ZXIYAyABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJQgYKBF9hcHAiYwoJVXNlckV2ZW50EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSKgoFZXZlbnQYAiABKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudCJbChZMaXN0VXNlckV2ZW50c1Jlc3BvbnNlEigKBmV2ZW50cxgBIAMoCzIYLnRocmVhZGtlZXAudjEuVXNlckV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKkAQoRR2V0Q29udGV4dFJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIoCgRzcGVjGAIgASgLMhoudGhyZWFka2VlcC52MS5Db250ZXh0U3BlYxITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIugCChJHZXRDb250ZXh0UmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJdHJ1bmNhdGVkGAIgASgIEhEKCWZpcnN0X3NlcRgDIAEoAxIQCghsYXN0X3NlcRgEIAEoAxITCgtvdmVyX2J1ZGdldBgFIAEoCBIuCgdjb250ZXh0GAYgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxItCgZ3aW5kb3cYByABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEhMKC2xvZ192ZXJzaW9uGAggASgDEhYKDndpbmRvd192ZXJzaW9uGAkgASgDEhgKEHNlc3Npb25fbGFzdF9zZXEYCiABKAMSHwoXY29tcGFjdGFibGVfdGhyb3VnaF9zZXEYCyABKAMSEQoJbWF4X2J5dGVzGA4gASgDKmgKCElmRXhpc3RzEhkKFUlGX0VYSVNUU19VTlNQRUNJRklFRBAAEhQKEElGX0VYSVNUU19SRVBMQVkQARIUChBJRl9FWElTVFNfSUdOT1JFEAISFQoRSUZfRVhJU1RTX1JFUExBQ0UQAypcCglTb3J0T3JkZXISGgoWU09SVF9PUkRFUl9VTlNQRUNJRklFRBAAEhgKFFNPUlRfT1JERVJfQVNDRU5ESU5HEAESGQoVU09SVF9PUkRFUl9ERVNDRU5ESU5HEAIyyAcKDEV2ZW50U2VydmljZRJgCgxBcHBlbmRFdmVudHMSIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlIgeQAgKIthgDEmQKDEFwcGVuZFN0cmVhbRIiLnRocmVhZGtlZXAudjEuQXBwZW5kU3RyZWFtUmVxdWVzdBojLnRocmVhZGtlZXAudjEuQXBwZW5kU3RyZWFtUmVzcG9uc2UiB5ACAIi2GAMoATABElQKCEdldEV2ZW50Eh4udGhyZWFka2VlcC52MS5HZXRFdmVudFJlcXVlc3QaHy50aHJlYWRrZWVwLnYxLkdldEV2ZW50UmVzcG9uc2UiB5ACAYi2GAISWgoKTGlzdEV2ZW50cxIgLnRocmVhZGtlZXAudjEuTGlzdEV2ZW50c1JlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkxpc3RFdmVudHNSZXNwb25zZSIHkAIBiLYYAhJmCg5MaXN0VXNlckV2ZW50cxIkLnRocmVhZGtlZXAudjEuTGlzdFVzZXJFdmVudHNSZXF1ZXN0GiUudGhyZWFka2VlcC52MS5MaXN0VXNlckV2ZW50c1Jlc3BvbnNlIgeQAgGIthgCEloKCkdldENvbnRleHQSIC50aHJlYWRrZWVwLnYxLkdldENvbnRleHRSZXF1ZXN0GiEudGhyZWFka2VlcC52MS5HZXRDb250ZXh0UmVzcG9uc2UiB5ACAYi2GAISVwoJUG9wRXZlbnRzEh8udGhyZWFka2VlcC52MS5Qb3BFdmVudHNSZXF1ZXN0GiAudGhyZWFka2VlcC52MS5Qb3BFdmVudHNSZXNwb25zZSIHkAICiLYYAxJdCgtDbGVhckV2ZW50cxIhLnRocmVhZGtlZXAudjEuQ2xlYXJFdmVudHNSZXF1ZXN0GiIudGhyZWFka2VlcC52MS5DbGVhckV2ZW50c1Jlc3BvbnNlIgeQAgKIthgDEl0KC0VyYXNlRXZlbnRzEiEudGhyZWFka2VlcC52MS5FcmFzZUV2ZW50c1JlcXVlc3QaIi50aHJlYWRrZWVwLnYxLkVyYXNlRXZlbnRzUmVzcG9uc2UiB5ACAoi2GAUSYwoNUmVwbGFjZVN1ZmZpeBIjLnRocmVhZGtlZXAudjEuUmVwbGFjZVN1ZmZpeFJlcXVlc3QaJC50aHJlYWRrZWVwLnYxLlJlcGxhY2VTdWZmaXhSZXNwb25zZSIHkAICiLYYA0JVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_threadkeep_v1_access, file_threadkeep_v1_context, file_threadkeep_v1_erasure, file_threadkeep_v1_event, file_threadkeep_v1_event_removal, file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_session_service, file_threadkeep_v1_state]);
+  fileDesc("CiF0aHJlYWRrZWVwL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDXRocmVhZGtlZXAudjEiogIKD0NyZWF0ZUlmTWlzc2luZxIlCgZleHBpcnkYASABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIVCg1tZXRhZGF0YV9qc29uGAIgASgJEjoKBmxhYmVscxgDIAMoCzIqLnRocmVhZGtlZXAudjEuQ3JlYXRlSWZNaXNzaW5nLkxhYmVsc0VudHJ5EjgKBXN0YXRlGAQgAygLMikudGhyZWFka2VlcC52MS5DcmVhdGVJZk1pc3NpbmcuU3RhdGVFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKClN0YXRlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKbAwoTQXBwZW5kRXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEisKBmV2ZW50cxgCIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50Eh4KFGV4cGVjdGVkX2xvZ192ZXJzaW9uGAMgASgDSAASIAoWZXhwZWN0ZWRfbGFzdF9ldmVudF9pZBgEIAEoCUgAEioKCWlmX2V4aXN0cxgFIAEoDjIXLnRocmVhZGtlZXAudjEuSWZFeGlzdHMSOQoRY3JlYXRlX2lmX21pc3NpbmcYBiABKAsyHi50aHJlYWRrZWVwLnYxLkNyZWF0ZUlmTWlzc2luZxIuCgtzdGF0ZV9kZWx0YRgHIAEoCzIZLnRocmVhZGtlZXAudjEuU3RhdGVEZWx0YRIUCgxvcGVyYXRpb25faWQYCCABKAkSLAoIcmVwbGFjZWQYCSABKA4yGi50aHJlYWRrZWVwLnYxLlJlbW92YWxNb2RlQg4KDHByZWNvbmRpdGlvbiJACg1BcHBlbmRlZEV2ZW50EhAKCGV2ZW50X2lkGAEgASgJEgsKA3NlcRgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCKzAQoUQXBwZW5kRXZlbnRzUmVzcG9uc2USLAoGZXZlbnRzGAEgAygLMhwudGhyZWFka2VlcC52MS5BcHBlbmRlZEV2ZW50EhMKC2xvZ192ZXJzaW9uGAIgASgDEhAKCGxhc3Rfc2VxGAMgASgDEhcKD3Nlc3Npb25fY3JlYXRlZBgEIAEoCBItCgZ3aW5kb3cYBSABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzIusBChRSZXBsYWNlU3VmZml4UmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEhoKEmV4cGVjdGVkX2V2ZW50X2lkcxgCIAMoCRIrCgZldmVudHMYAyADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBITCgZicmFuY2gYBCABKAlIAIgBARIoCgRtb2RlGAUgASgOMhoudGhyZWFka2VlcC52MS5SZW1vdmFsTW9kZRIUCgxvcGVyYXRpb25faWQYBiABKAlCCQoHX2JyYW5jaCKGAgoVUmVwbGFjZVN1ZmZpeFJlc3BvbnNlEiwKBmV2ZW50cxgBIAMoCzIcLnRocmVhZGtlZXAudjEuQXBwZW5kZWRFdmVudBIPCgdyZW1vdmVkGAIgASgDEhMKC2xvZ192ZXJzaW9uGAMgASgDEhYKDndpbmRvd192ZXJzaW9uGAQgASgDEhAKCGxhc3Rfc2VxGAUgASgDEi0KBndpbmRvdxgGIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSEAoIcmVwbGF5ZWQYByABKAgSLgoHcmVjZWlwdBgIIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQiSQoTQXBwZW5kU3RyZWFtUmVxdWVzdBIyCgZhcHBlbmQYASABKAsyIi50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1JlcXVlc3QiqQEKC0FwcGVuZEVycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSOgoIbWV0YWRhdGEYBCADKAsyKC50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9yLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpQBChJBcHBlbmRTdHJlYW1SZXN1bHQSDQoFaW5kZXgYASABKAMSNwoIYXBwZW5kZWQYAiABKAsyIy50aHJlYWRrZWVwLnYxLkFwcGVuZEV2ZW50c1Jlc3BvbnNlSAASKwoFZXJyb3IYAyABKAsyGi50aHJlYWRrZWVwLnYxLkFwcGVuZEVycm9ySABCCQoHb3V0Y29tZSJKChRBcHBlbmRTdHJlYW1SZXNwb25zZRIyCgdyZXN1bHRzGAEgAygLMiEudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXN1bHQiTwoPR2V0RXZlbnRSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoIZXZlbnRfaWQYAiABKAkiPgoQR2V0RXZlbnRSZXNwb25zZRIqCgVldmVudBgBIAEoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50IvYBChFMaXN0RXZlbnRzUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBmZpbHRlchgCIAEoCzIaLnRocmVhZGtlZXAudjEuRXZlbnRGaWx0ZXISJwoFb3JkZXIYAyABKA4yGC50aHJlYWRrZWVwLnYxLlNvcnRPcmRlchIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIoEBChJMaXN0RXZlbnRzUmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhMKC2xvZ192ZXJzaW9uGAMgASgDEhAKCGxhc3Rfc2VxGAQgASgDIpUBChVMaXN0VXNlckV2ZW50c1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCgNhcHAYAiABKAlIAIgBARIqCgZmaWx0ZXIYAyABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJQgYKBF9hcHAiYwoJVXNlckV2ZW50EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSKgoFZXZlbnQYAiABKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudCJbChZMaXN0VXNlckV2ZW50c1Jlc3BvbnNlEigKBmV2ZW50cxgBIAMoCzIYLnRocmVhZGtlZXAudjEuVXNlckV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKkAQoRR2V0Q29udGV4dFJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIoCgRzcGVjGAIgASgLMhoudGhyZWFka2VlcC52MS5Db250ZXh0U3BlYxITCglhc19vZl9zZXEYCiABKANIABIbChFhc19vZl9sb2dfdmVyc2lvbhgLIAEoA0gAQgcKBWFzX29mIugCChJHZXRDb250ZXh0UmVzcG9uc2USKwoGZXZlbnRzGAEgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSEQoJdHJ1bmNhdGVkGAIgASgIEhEKCWZpcnN0X3NlcRgDIAEoAxIQCghsYXN0X3NlcRgEIAEoAxITCgtvdmVyX2J1ZGdldBgFIAEoCBIuCgdjb250ZXh0GAYgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxItCgZ3aW5kb3cYByABKAsyHS50aHJlYWRrZWVwLnYxLldpbmRvd0NvdW50ZXJzEhMKC2xvZ192ZXJzaW9uGAggASgDEhYKDndpbmRvd192ZXJzaW9uGAkgASgDEhgKEHNlc3Npb25fbGFzdF9zZXEYCiABKAMSHwoXY29tcGFjdGFibGVfdGhyb3VnaF9zZXEYCyABKAMSEQoJbWF4X2J5dGVzGA4gASgDIrYCChJMb2FkU2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIqCgZmaWx0ZXIYAiABKAsyGi50aHJlYWRrZWVwLnYxLkV2ZW50RmlsdGVyEicKBW9yZGVyGAMgASgOMhgudGhyZWFka2VlcC52MS5Tb3J0T3JkZXISEQoJcGFnZV9zaXplGAQgASgFEigKBHNwZWMYBSABKAsyGi50aHJlYWRrZWVwLnYxLkNvbnRleHRTcGVjEhYKDmV4Y2x1ZGVfZXZlbnRzGAYgASgIEi8KDHN0YXRlX3Njb3BlcxgHIAMoDjIZLnRocmVhZGtlZXAudjEuU3RhdGVTY29wZRIZChF3aXRoX25ld2VzdF9ldmVudBgIIAEoCCKPAgoTTG9hZFNlc3Npb25SZXNwb25zZRInCgdzZXNzaW9uGAEgASgLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uEioKBXN0YXRlGAIgASgLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uU3RhdGUSMQoMbmV3ZXN0X2V2ZW50GAMgASgLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQSMwoGZXZlbnRzGAQgASgLMiEudGhyZWFka2VlcC52MS5MaXN0RXZlbnRzUmVzcG9uc2VIABI0Cgdjb250ZXh0GAUgASgLMiEudGhyZWFka2VlcC52MS5HZXRDb250ZXh0UmVzcG9uc2VIAEIFCgNsb2ci6QEKBkJyYW5jaBIMCgRuYW1lGAEgASgJEhgKC2V2ZW50X2NvdW50GAIgASgDSACIAQESFgoJZmlyc3Rfc2VxGAMgASgDSAGIAQESLgoKZmlyc3RfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoIbGFzdF9zZXEYBSABKANIAogBARItCglsYXN0X3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg4KDF9ldmVudF9jb3VudEIMCgpfZmlyc3Rfc2VxQgsKCV9sYXN0X3NlcSJoChNMaXN0QnJhbmNoZXNSZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWAoUTGlzdEJyYW5jaGVzUmVzcG9uc2USJwoIYnJhbmNoZXMYASADKAsyFS50aHJlYWRrZWVwLnYxLkJyYW5jaBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkipAEKClVzYWdlRW50cnkSEAoIdHVybl9zZXEYASABKAMSFQoNaW52b2NhdGlvbl9pZBgCIAEoCRIOCgZicmFuY2gYAyABKAkSDgoGZXZlbnRzGAQgASgDEhEKCWZpcnN0X3NlcRgFIAEoAxIQCghsYXN0X3NlcRgGIAEoAxIoCgV1c2FnZRgHIAEoCzIZLnRocmVhZGtlZXAudjEuVG9rZW5Vc2FnZSLTAQoQTGlzdFVzYWdlUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEhMKBmJyYW5jaBgCIAEoCUgAiAEBEhYKCWFmdGVyX3NlcRgDIAEoA0gBiAEBEhcKCmJlZm9yZV9zZXEYBCABKANIAogBARIRCglwYWdlX3NpemUYBSABKAUSEgoKcGFnZV90b2tlbhgGIAEoCUIJCgdfYnJhbmNoQgwKCl9hZnRlcl9zZXFCDQoLX2JlZm9yZV9zZXEiWAoRTGlzdFVzYWdlUmVzcG9uc2USKgoHZW50cmllcxgBIAMoCzIZLnRocmVhZGtlZXAudjEuVXNhZ2VFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqaAoISWZFeGlzdHMSGQoVSUZfRVhJU1RTX1VOU1BFQ0lGSUVEEAASFAoQSUZfRVhJU1RTX1JFUExBWRABEhQKEElGX0VYSVNUU19JR05PUkUQAhIVChFJRl9FWElTVFNfUkVQTEFDRRADKlwKCVNvcnRPcmRlchIaChZTT1JUX09SREVSX1VOU1BFQ0lGSUVEEAASGAoUU09SVF9PUkRFUl9BU0NFTkRJTkcQARIZChVTT1JUX09SREVSX0RFU0NFTkRJTkcQAjLHCgoMRXZlbnRTZXJ2aWNlEmAKDEFwcGVuZEV2ZW50cxIiLnRocmVhZGtlZXAudjEuQXBwZW5kRXZlbnRzUmVxdWVzdBojLnRocmVhZGtlZXAudjEuQXBwZW5kRXZlbnRzUmVzcG9uc2UiB5ACAoi2GAMSZAoMQXBwZW5kU3RyZWFtEiIudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXF1ZXN0GiMudGhyZWFka2VlcC52MS5BcHBlbmRTdHJlYW1SZXNwb25zZSIHkAIAiLYYAygBMAESVAoIR2V0RXZlbnQSHi50aHJlYWRrZWVwLnYxLkdldEV2ZW50UmVxdWVzdBofLnRocmVhZGtlZXAudjEuR2V0RXZlbnRSZXNwb25zZSIHkAIBiLYYAhJaCgpMaXN0RXZlbnRzEiAudGhyZWFka2VlcC52MS5MaXN0RXZlbnRzUmVxdWVzdBohLnRocmVhZGtlZXAudjEuTGlzdEV2ZW50c1Jlc3BvbnNlIgeQAgGIthgCEmYKDkxpc3RVc2VyRXZlbnRzEiQudGhyZWFka2VlcC52MS5MaXN0VXNlckV2ZW50c1JlcXVlc3QaJS50aHJlYWRrZWVwLnYxLkxpc3RVc2VyRXZlbnRzUmVzcG9uc2UiB5ACAYi2GAISWgoKR2V0Q29udGV4dBIgLnRocmVhZGtlZXAudjEuR2V0Q29udGV4dFJlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkdldENvbnRleHRSZXNwb25zZSIHkAIBiLYYAhJdCgtMb2FkU2Vzc2lvbhIhLnRocmVhZGtlZXAudjEuTG9hZFNlc3Npb25SZXF1ZXN0GiIudGhyZWFka2VlcC52MS5Mb2FkU2Vzc2lvblJlc3BvbnNlIgeQAgGIthgCEmAKDExpc3RCcmFuY2hlcxIiLnRocmVhZGtlZXAudjEuTGlzdEJyYW5jaGVzUmVxdWVzdBojLnRocmVhZGtlZXAudjEuTGlzdEJyYW5jaGVzUmVzcG9uc2UiB5ACAYi2GAISVwoJTGlzdFVzYWdlEh8udGhyZWFka2VlcC52MS5MaXN0VXNhZ2VSZXF1ZXN0GiAudGhyZWFka2VlcC52MS5MaXN0VXNhZ2VSZXNwb25zZSIHkAIBiLYYAhJXCglQb3BFdmVudHMSHy50aHJlYWRrZWVwLnYxLlBvcEV2ZW50c1JlcXVlc3QaIC50aHJlYWRrZWVwLnYxLlBvcEV2ZW50c1Jlc3BvbnNlIgeQAgKIthgDEmMKDVJld2luZFNlc3Npb24SIy50aHJlYWRrZWVwLnYxLlJld2luZFNlc3Npb25SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5SZXdpbmRTZXNzaW9uUmVzcG9uc2UiB5ACAoi2GAMSXQoLQ2xlYXJFdmVudHMSIS50aHJlYWRrZWVwLnYxLkNsZWFyRXZlbnRzUmVxdWVzdBoiLnRocmVhZGtlZXAudjEuQ2xlYXJFdmVudHNSZXNwb25zZSIHkAICiLYYAxJdCgtFcmFzZUV2ZW50cxIhLnRocmVhZGtlZXAudjEuRXJhc2VFdmVudHNSZXF1ZXN0GiIudGhyZWFka2VlcC52MS5FcmFzZUV2ZW50c1Jlc3BvbnNlIgeQAgKIthgFEmMKDVJlcGxhY2VTdWZmaXgSIy50aHJlYWRrZWVwLnYxLlJlcGxhY2VTdWZmaXhSZXF1ZXN0GiQudGhyZWFka2VlcC52MS5SZXBsYWNlU3VmZml4UmVzcG9uc2UiB5ACAoi2GANCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_context, file_threadkeep_v1_erasure, file_threadkeep_v1_event, file_threadkeep_v1_event_removal, file_threadkeep_v1_filter, file_threadkeep_v1_session, file_threadkeep_v1_session_service, file_threadkeep_v1_state]);
 
 /**
  * Properties of the session that an append creates if it does not exist.
@@ -941,6 +943,405 @@ export const GetContextResponseSchema: GenMessage<GetContextResponse> = /*@__PUR
   messageDesc(file_threadkeep_v1_event_service, 18);
 
 /**
+ * Request of LoadSession. Without a spec and exclude_events, it returns a page of events.
+ *
+ * @generated from message threadkeep.v1.LoadSessionRequest
+ */
+export type LoadSessionRequest = Message<"threadkeep.v1.LoadSessionRequest"> & {
+  /**
+   * REQUIRED. Session to load.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 1;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * As in ListEventsRequest.
+   *
+   * @generated from field: threadkeep.v1.EventFilter filter = 2;
+   */
+  filter?: EventFilter | undefined;
+
+  /**
+   * As in ListEventsRequest.
+   *
+   * @generated from field: threadkeep.v1.SortOrder order = 3;
+   */
+  order: SortOrder;
+
+  /**
+   * As in ListEventsRequest.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * If present, the context that GetContext returns for it, in place of a page of events. Not with filter, order and page_size.
+   *
+   * @generated from field: threadkeep.v1.ContextSpec spec = 5;
+   */
+  spec?: ContextSpec | undefined;
+
+  /**
+   * If true, neither events nor a context are returned. Not with filter, order, page_size and spec.
+   *
+   * @generated from field: bool exclude_events = 6;
+   */
+  excludeEvents: boolean;
+
+  /**
+   * Scopes of the state to return, each once. Empty means all that the credential has access to; STATE_SCOPE_APP with a
+   * credential that is bound to a user is PERMISSION_DENIED.
+   *
+   * @generated from field: repeated threadkeep.v1.StateScope state_scopes = 7;
+   */
+  stateScopes: StateScope[];
+
+  /**
+   * If true, newest_event is returned.
+   *
+   * @generated from field: bool with_newest_event = 8;
+   */
+  withNewestEvent: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.LoadSessionRequest.
+ * Use `create(LoadSessionRequestSchema)` to create a new message.
+ */
+export const LoadSessionRequestSchema: GenMessage<LoadSessionRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 19);
+
+/**
+ * Response of LoadSession. Everything is of one moment. The state has at most half of the server's max_response_bytes, newest_event
+ * at most half of what is left, and the events or the context the rest.
+ *
+ * @generated from message threadkeep.v1.LoadSessionResponse
+ */
+export type LoadSessionResponse = Message<"threadkeep.v1.LoadSessionResponse"> & {
+  /**
+   * The session.
+   *
+   * @generated from field: threadkeep.v1.Session session = 1;
+   */
+  session?: Session | undefined;
+
+  /**
+   * Its state.
+   *
+   * @generated from field: threadkeep.v1.SessionState state = 2;
+   */
+  state?: SessionState | undefined;
+
+  /**
+   * The last event in window order, archived or not, if with_newest_event is set. Absent if there is none, or if it does not
+   * fit.
+   *
+   * @generated from field: threadkeep.v1.SessionEvent newest_event = 3;
+   */
+  newestEvent?: SessionEvent | undefined;
+
+  /**
+   * What was requested of the log.
+   *
+   * @generated from oneof threadkeep.v1.LoadSessionResponse.log
+   */
+  log: {
+    /**
+     * The page of events. ListEvents accepts its next_page_token, with the same session, filter and order.
+     *
+     * @generated from field: threadkeep.v1.ListEventsResponse events = 4;
+     */
+    value: ListEventsResponse;
+    case: "events";
+  } | {
+    /**
+     * The context.
+     *
+     * @generated from field: threadkeep.v1.GetContextResponse context = 5;
+     */
+    value: GetContextResponse;
+    case: "context";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message threadkeep.v1.LoadSessionResponse.
+ * Use `create(LoadSessionResponseSchema)` to create a new message.
+ */
+export const LoadSessionResponseSchema: GenMessage<LoadSessionResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 20);
+
+/**
+ * A branch that has events.
+ *
+ * @generated from message threadkeep.v1.Branch
+ */
+export type Branch = Message<"threadkeep.v1.Branch"> & {
+  /**
+   * Dotted path of the branch; empty for the root.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Number of its events, archived ones and tombstones included. At most 10,001, which means more than 10,000. Absent for the root
+   * if the other branches have more than 100,000 events together.
+   *
+   * @generated from field: optional int64 event_count = 2;
+   */
+  eventCount?: bigint | undefined;
+
+  /**
+   * Seq of its first event in window order. Absent for the root if none of the first 10,000 events of the log is on it.
+   *
+   * @generated from field: optional int64 first_seq = 3;
+   */
+  firstSeq?: bigint | undefined;
+
+  /**
+   * Time of that event: its event_time or, if absent, its record_time.
+   *
+   * @generated from field: google.protobuf.Timestamp first_time = 4;
+   */
+  firstTime?: Timestamp | undefined;
+
+  /**
+   * Seq of its last event in window order. Absent for the root if none of the last 10,000 events of the log is on it.
+   *
+   * @generated from field: optional int64 last_seq = 5;
+   */
+  lastSeq?: bigint | undefined;
+
+  /**
+   * Time of that event, as first_time.
+   *
+   * @generated from field: google.protobuf.Timestamp last_time = 6;
+   */
+  lastTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.Branch.
+ * Use `create(BranchSchema)` to create a new message.
+ */
+export const BranchSchema: GenMessage<Branch> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 21);
+
+/**
+ * Request of ListBranches.
+ *
+ * @generated from message threadkeep.v1.ListBranchesRequest
+ */
+export type ListBranchesRequest = Message<"threadkeep.v1.ListBranchesRequest"> & {
+  /**
+   * REQUIRED. Session whose branches are listed.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 1;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * Maximum number of branches per page. 0 means 100. Values above 100 are coerced to 100. Negative values are rejected.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListBranchesRequest.
+ * Use `create(ListBranchesRequestSchema)` to create a new message.
+ */
+export const ListBranchesRequestSchema: GenMessage<ListBranchesRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 22);
+
+/**
+ * Response of ListBranches.
+ *
+ * @generated from message threadkeep.v1.ListBranchesResponse
+ */
+export type ListBranchesResponse = Message<"threadkeep.v1.ListBranchesResponse"> & {
+  /**
+   * Branches of this page. A branch that has its first event while pages are read is listed if its place is not passed yet.
+   *
+   * @generated from field: repeated threadkeep.v1.Branch branches = 1;
+   */
+  branches: Branch[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListBranchesResponse.
+ * Use `create(ListBranchesResponseSchema)` to create a new message.
+ */
+export const ListBranchesResponseSchema: GenMessage<ListBranchesResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 23);
+
+/**
+ * The token usage of the events of one turn, invocation and branch, of one page.
+ *
+ * @generated from message threadkeep.v1.UsageEntry
+ */
+export type UsageEntry = Message<"threadkeep.v1.UsageEntry"> & {
+  /**
+   * Seq of the event that starts the turn (see WindowCounters.turns) with these events, in window order; 0 before the first turn.
+   *
+   * @generated from field: int64 turn_seq = 1;
+   */
+  turnSeq: bigint;
+
+  /**
+   * See SessionEvent.invocation_id.
+   *
+   * @generated from field: string invocation_id = 2;
+   */
+  invocationId: string;
+
+  /**
+   * Branch of the events; empty for the root.
+   *
+   * @generated from field: string branch = 3;
+   */
+  branch: string;
+
+  /**
+   * Number of events with usage.
+   *
+   * @generated from field: int64 events = 4;
+   */
+  events: bigint;
+
+  /**
+   * Lowest seq of these events.
+   *
+   * @generated from field: int64 first_seq = 5;
+   */
+  firstSeq: bigint;
+
+  /**
+   * Highest seq of these events.
+   *
+   * @generated from field: int64 last_seq = 6;
+   */
+  lastSeq: bigint;
+
+  /**
+   * Their usage. Session.usage also has that of compactions, and of events that were erased since.
+   *
+   * @generated from field: threadkeep.v1.TokenUsage usage = 7;
+   */
+  usage?: TokenUsage | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.UsageEntry.
+ * Use `create(UsageEntrySchema)` to create a new message.
+ */
+export const UsageEntrySchema: GenMessage<UsageEntry> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 24);
+
+/**
+ * Request of ListUsage.
+ *
+ * @generated from message threadkeep.v1.ListUsageRequest
+ */
+export type ListUsageRequest = Message<"threadkeep.v1.ListUsageRequest"> & {
+  /**
+   * REQUIRED. Session whose usage is summed.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 1;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * Branch of the events, exactly this one; empty for the root. Absent means all branches.
+   *
+   * @generated from field: optional string branch = 2;
+   */
+  branch?: string | undefined;
+
+  /**
+   * Seq that events must exceed.
+   *
+   * @generated from field: optional int64 after_seq = 3;
+   */
+  afterSeq?: bigint | undefined;
+
+  /**
+   * Seq that events must precede.
+   *
+   * @generated from field: optional int64 before_seq = 4;
+   */
+  beforeSeq?: bigint | undefined;
+
+  /**
+   * Maximum number of events to read per page. 0 means the server's limit (1,000). Values above it are coerced to it. Negative values
+   * are rejected.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListUsageRequest.
+ * Use `create(ListUsageRequestSchema)` to create a new message.
+ */
+export const ListUsageRequestSchema: GenMessage<ListUsageRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 25);
+
+/**
+ * Response of ListUsage.
+ *
+ * @generated from message threadkeep.v1.ListUsageResponse
+ */
+export type ListUsageResponse = Message<"threadkeep.v1.ListUsageResponse"> & {
+  /**
+   * Usage of the events of this page, in the order of their first event in window order. May be empty and not be the last page.
+   *
+   * @generated from field: repeated threadkeep.v1.UsageEntry entries = 1;
+   */
+  entries: UsageEntry[];
+
+  /**
+   * Token of the next page. Empty on the last page. A page also ends where its events have more than 16 MiB.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListUsageResponse.
+ * Use `create(ListUsageResponseSchema)` to create a new message.
+ */
+export const ListUsageResponseSchema: GenMessage<ListUsageResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_event_service, 26);
+
+/**
  * How an append handles an event whose id is already stored.
  *
  * @generated from enum threadkeep.v1.IfExists
@@ -1098,6 +1499,42 @@ export const EventService: GenService<{
     output: typeof GetContextResponseSchema;
   },
   /**
+   * Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+   * GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+   * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+   *
+   * @generated from rpc threadkeep.v1.EventService.LoadSession
+   */
+  loadSession: {
+    methodKind: "unary";
+    input: typeof LoadSessionRequestSchema;
+    output: typeof LoadSessionResponseSchema;
+  },
+  /**
+   * Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+   * with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+   * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc threadkeep.v1.EventService.ListBranches
+   */
+  listBranches: {
+    methodKind: "unary";
+    input: typeof ListBranchesRequestSchema;
+    output: typeof ListBranchesResponseSchema;
+  },
+  /**
+   * Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+   * pages: its sum is that of its parts.
+   * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc threadkeep.v1.EventService.ListUsage
+   */
+  listUsage: {
+    methodKind: "unary";
+    input: typeof ListUsageRequestSchema;
+    output: typeof ListUsageResponseSchema;
+  },
+  /**
    * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
    * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
    * not reused, and the feed reports the removal.
@@ -1109,6 +1546,21 @@ export const EventService: GenService<{
     methodKind: "unary";
     input: typeof PopEventsRequestSchema;
     output: typeof PopEventsResponseSchema;
+  },
+  /**
+   * Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+   * they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+   * and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+   * point that is further back; ForkSession has no such limit.
+   * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+   * PERMISSION_DENIED, STORE_UNAVAILABLE.
+   *
+   * @generated from rpc threadkeep.v1.EventService.RewindSession
+   */
+  rewindSession: {
+    methodKind: "unary";
+    input: typeof RewindSessionRequestSchema;
+    output: typeof RewindSessionResponseSchema;
   },
   /**
    * Empties the active window. The session stays, with its labels, metadata, policy and watchers, and the log continues
@@ -1123,8 +1575,8 @@ export const EventService: GenService<{
     output: typeof ClearEventsResponseSchema;
   },
   /**
-   * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-   * memories that were made of the events stay as they are.
+   * Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+   * times, role and branch. Summaries and memories that were made of the events stay as they are.
    * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
    *
    * @generated from rpc threadkeep.v1.EventService.EraseEvents

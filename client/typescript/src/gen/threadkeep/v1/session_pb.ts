@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/session.proto.
  */
 export const file_threadkeep_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("Cht0aHJlYWRrZWVwL3YxL3Nlc3Npb24ucHJvdG8SDXRocmVhZGtlZXAudjEiPgoKU2Vzc2lvblJlZhILCgNhcHAYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIoABCgpUb2tlblVzYWdlEhQKDGlucHV0X3Rva2VucxgBIAEoAxIVCg1vdXRwdXRfdG9rZW5zGAIgASgDEhQKDHRvdGFsX3Rva2VucxgDIAEoAxIVCg1jYWNoZWRfdG9rZW5zGAQgASgDEhgKEHJlYXNvbmluZ190b2tlbnMYBSABKAMiTgoOV2luZG93Q291bnRlcnMSDgoGZXZlbnRzGAEgASgDEg0KBXR1cm5zGAIgASgDEg0KBWJ5dGVzGAMgASgDEg4KBnRva2VucxgEIAEoAyJLCg1TZXNzaW9uUGFyZW50EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSDgoGYXRfc2VxGAIgASgDIrYECgdTZXNzaW9uEiYKA3JlZhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhILCgN1aWQYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWV0YWRhdGFfanNvbhgGIAEoCRIyCgZsYWJlbHMYByADKAsyIi50aHJlYWRrZWVwLnYxLlNlc3Npb24uTGFiZWxzRW50cnkSEwoLbG9nX3ZlcnNpb24YCCABKAMSFgoOd2luZG93X3ZlcnNpb24YCSABKAMSEAoIbGFzdF9zZXEYCiABKAMSLQoGd2luZG93GAsgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycxIoCgV1c2FnZRgMIAEoCzIZLnRocmVhZGtlZXAudjEuVG9rZW5Vc2FnZRIsCgZwYXJlbnQYDSABKAsyHC50aHJlYWRrZWVwLnYxLlNlc3Npb25QYXJlbnQSFQoNY29udGV4dF9ieXRlcxgOIAEoAxIMCgRldGFnGA8gASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Cht0aHJlYWRrZWVwL3YxL3Nlc3Npb24ucHJvdG8SDXRocmVhZGtlZXAudjEiPgoKU2Vzc2lvblJlZhILCgNhcHAYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIoABCgpUb2tlblVzYWdlEhQKDGlucHV0X3Rva2VucxgBIAEoAxIVCg1vdXRwdXRfdG9rZW5zGAIgASgDEhQKDHRvdGFsX3Rva2VucxgDIAEoAxIVCg1jYWNoZWRfdG9rZW5zGAQgASgDEhgKEHJlYXNvbmluZ190b2tlbnMYBSABKAMiTgoOV2luZG93Q291bnRlcnMSDgoGZXZlbnRzGAEgASgDEg0KBXR1cm5zGAIgASgDEg0KBWJ5dGVzGAMgASgDEg4KBnRva2VucxgEIAEoAyJwCg1TZXNzaW9uUGFyZW50EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSDgoGYXRfc2VxGAIgASgDEhYKDmF0X2xvZ192ZXJzaW9uGAMgASgDEgsKA3VpZBgEIAEoCSLNBAoHU2Vzc2lvbhImCgNyZWYYASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSCwoDdWlkGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDW1ldGFkYXRhX2pzb24YBiABKAkSMgoGbGFiZWxzGAcgAygLMiIudGhyZWFka2VlcC52MS5TZXNzaW9uLkxhYmVsc0VudHJ5EhMKC2xvZ192ZXJzaW9uGAggASgDEhYKDndpbmRvd192ZXJzaW9uGAkgASgDEhAKCGxhc3Rfc2VxGAogASgDEi0KBndpbmRvdxgLIAEoCzIdLnRocmVhZGtlZXAudjEuV2luZG93Q291bnRlcnMSKAoFdXNhZ2UYDCABKAsyGS50aHJlYWRrZWVwLnYxLlRva2VuVXNhZ2USLAoGcGFyZW50GA0gASgLMhwudGhyZWFka2VlcC52MS5TZXNzaW9uUGFyZW50EhUKDWNvbnRleHRfYnl0ZXMYDiABKAMSDAoEZXRhZxgPIAEoCRIVCg1jb250ZW50X2J5dGVzGBAgASgDGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Identifies a session by tenant, app, user_id and session_id; the tenant comes from the credential. If app and user_id
@@ -146,24 +146,39 @@ export const WindowCountersSchema: GenMessage<WindowCounters> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_session, 2);
 
 /**
- * The origin of a forked session.
+ * The origin of a forked session, as it was named then. It may be deleted.
  *
  * @generated from message threadkeep.v1.SessionParent
  */
 export type SessionParent = Message<"threadkeep.v1.SessionParent"> & {
   /**
-   * Session from which it was forked.
+   * Session from which it was forked. Without a user_id if the fork has been moved to another user.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */
   session?: SessionRef | undefined;
 
   /**
-   * Seq of the last event of the parent that the fork contains.
+   * Seq of the last event of the parent that the fork contains; 0 if it contains none.
    *
    * @generated from field: int64 at_seq = 2;
    */
   atSeq: bigint;
+
+  /**
+   * Log version of the parent whose window and state the fork began with.
+   *
+   * @generated from field: int64 at_log_version = 3;
+   */
+  atLogVersion: bigint;
+
+  /**
+   * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+   * parent had on its server; a copy of the parent has another.
+   *
+   * @generated from field: string uid = 4;
+   */
+  uid: string;
 };
 
 /**
@@ -230,7 +245,8 @@ export type Session = Message<"threadkeep.v1.Session"> & {
   labels: { [key: string]: string };
 
   /**
-   * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
+   * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session, also with
+   * CreateSessionRequest.parent; what ForkSession makes begins with the one after parent.at_log_version.
    *
    * @generated from field: int64 log_version = 8;
    */
@@ -258,14 +274,15 @@ export type Session = Message<"threadkeep.v1.Session"> & {
   window?: WindowCounters | undefined;
 
   /**
-   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+   * events that it copied is the parent's.
    *
    * @generated from field: threadkeep.v1.TokenUsage usage = 12;
    */
   usage?: TokenUsage | undefined;
 
   /**
-   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
    *
    * @generated from field: threadkeep.v1.SessionParent parent = 13;
    */
@@ -285,6 +302,15 @@ export type Session = Message<"threadkeep.v1.Session"> & {
    * @generated from field: string etag = 15;
    */
   etag: string;
+
+  /**
+   * OUTPUT_ONLY. Content bytes of the active window, maintained at append: UTF-8 bytes of text, reasoning, tool names, arguments
+   * and results, and media URIs, the measure of context_bytes and ContextSpec.max_bytes. Of events that were stored before servers
+   * measured them, it is their size.
+   *
+   * @generated from field: int64 content_bytes = 16;
+   */
+  contentBytes: bigint;
 };
 
 /**

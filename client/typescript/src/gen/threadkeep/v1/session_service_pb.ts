@@ -13,15 +13,17 @@ import type { ErasureReceipt } from "./erasure_pb.js";
 import { file_threadkeep_v1_erasure } from "./erasure_pb.js";
 import type { SessionEvent } from "./event_pb.js";
 import { file_threadkeep_v1_event } from "./event_pb.js";
-import type { Session, SessionRef } from "./session_pb.js";
+import type { Session, SessionParent, SessionRef } from "./session_pb.js";
 import { file_threadkeep_v1_session } from "./session_pb.js";
+import type { StatePage } from "./state_pb.js";
+import { file_threadkeep_v1_state } from "./state_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file threadkeep/v1/session_service.proto.
  */
 export const file_threadkeep_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CiN0aHJlYWRrZWVwL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxINdGhyZWFka2VlcC52MSKGAQoGRXhwaXJ5EigKA3R0bBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkgAEjEKC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEhcKDW5ldmVyX2V4cGlyZXMYAyABKAhIAEIGCgRraW5kItUDChRDcmVhdGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEiUKBmV4cGlyeRgCIAEoCzIVLnRocmVhZGtlZXAudjEuRXhwaXJ5EhUKDW1ldGFkYXRhX2pzb24YAyABKAkSPwoGbGFiZWxzGAQgAygLMi8udGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdC5MYWJlbHNFbnRyeRIXCg9yZXR1cm5fZXhpc3RpbmcYBSABKAgSFQoNY29udGV4dF9ieXRlcxgGIAEoAxIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNdW5pcXVlX2luX2FwcBgKIAEoCBI9CgVzdGF0ZRgIIAMoCzIuLnRocmVhZGtlZXAudjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QuU3RhdGVFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKClN0YXRlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJRChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbhIPCgdjcmVhdGVkGAIgASgIIj8KEUdldFNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYiPQoSR2V0U2Vzc2lvblJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi50aHJlYWRrZWVwLnYxLlNlc3Npb24ixgMKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEAoDYXBwGAEgASgJSACIAQESDwoHdXNlcl9pZBgCIAEoCRI+CgZsYWJlbHMYAyADKAsyLi50aHJlYWRrZWVwLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QuTGFiZWxzRW50cnkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkSLQoIb3JkZXJfYnkYCiABKA4yGy50aHJlYWRrZWVwLnYxLlNlc3Npb25PcmRlchIxCg11cGRhdGVkX2FmdGVyGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg51cGRhdGVkX2JlZm9yZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRc2Vzc2lvbl9pZF9wcmVmaXgYDSABKAkSDgoGb2Zmc2V0GA4gASgFEhIKCndpdGhfdG90YWwYDyABKAgSGQoRd2l0aF9uZXdlc3RfZXZlbnQYECABKAgaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfYXBwIqEBChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIoCghzZXNzaW9ucxgBIAMoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEgoKdG90YWxfc2l6ZRgKIAEoBRIyCg1uZXdlc3RfZXZlbnRzGAsgAygLMhsudGhyZWFka2VlcC52MS5TZXNzaW9uRXZlbnQi9AMKFFVwZGF0ZVNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEiUKBmV4cGlyeRgDIAEoCzIVLnRocmVhZGtlZXAudjEuRXhwaXJ5EhUKDW1ldGFkYXRhX2pzb24YBCABKAkSPwoGbGFiZWxzGAUgAygLMi8udGhyZWFka2VlcC52MS5VcGRhdGVTZXNzaW9uUmVxdWVzdC5MYWJlbHNFbnRyeRIVCg1jb250ZXh0X2J5dGVzGAYgASgDEhsKE21ldGFkYXRhX3BhdGNoX2pzb24YByABKAkSRgoKc2V0X2xhYmVscxgIIAMoCzIyLnRocmVhZGtlZXAudjEuVXBkYXRlU2Vzc2lvblJlcXVlc3QuU2V0TGFiZWxzRW50cnkSFQoNcmVtb3ZlX2xhYmVscxgJIAMoCRIMCgRldGFnGAogASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOU2V0TGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJAChVVcGRhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiJaChREZWxldGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEhYKDnB1cmdlX21lbW9yaWVzGAIgASgIIloKFURlbGV0ZVNlc3Npb25SZXNwb25zZRIPCgdkZWxldGVkGAEgASgIEhYKDmRlbGV0ZWRfZXZlbnRzGAIgASgDEhgKEGRlbGV0ZWRfbWVtb3JpZXMYAyABKAMidQocRGVsZXRlRXhwaXJlZFNlc3Npb25zUmVxdWVzdBIqCgZiZWZvcmUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKA2FwcBgCIAEoCUgAiAEBEg8KB3VzZXJfaWQYAyABKAlCBgoEX2FwcCJHCh1EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXNwb25zZRIYChBkZWxldGVkX3Nlc3Npb25zGAEgASgDEgwKBG1vcmUYAiABKAgiUgoRRGVsZXRlVXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIQCgNhcHAYAiABKAlIAIgBARISCgpyZXF1ZXN0X2lkGAMgASgJQgYKBF9hcHAiUgoSRGVsZXRlVXNlclJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS50aHJlYWRrZWVwLnYxLkVyYXN1cmVSZWNlaXB0EgwKBG1vcmUYAiABKAgiQAoQRGVsZXRlQXBwUmVxdWVzdBIQCgNhcHAYASABKAlIAIgBARISCgpyZXF1ZXN0X2lkGAIgASgJQgYKBF9hcHAiUQoRRGVsZXRlQXBwUmVzcG9uc2USLgoHcmVjZWlwdBgBIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQSDAoEbW9yZRgCIAEoCCLdAQoURGVsZXRlQnlMYWJlbFJlcXVlc3QSPwoGbGFiZWxzGAEgAygLMi8udGhyZWFka2VlcC52MS5EZWxldGVCeUxhYmVsUmVxdWVzdC5MYWJlbHNFbnRyeRIQCgNhcHAYAiABKAlIAIgBARIPCgd1c2VyX2lkGAMgASgJEhYKDnB1cmdlX21lbW9yaWVzGAQgASgIEhIKCnJlcXVlc3RfaWQYBSABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfYXBwIlUKFURlbGV0ZUJ5TGFiZWxSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0udGhyZWFka2VlcC52MS5FcmFzdXJlUmVjZWlwdBIMCgRtb3JlGAIgASgIKrsBCgxTZXNzaW9uT3JkZXISHQoZU0VTU0lPTl9PUkRFUl9VTlNQRUNJRklFRBAAEiQKIFNFU1NJT05fT1JERVJfQ1JFQVRFRF9MQVNUX0ZJUlNUEAESHwobU0VTU0lPTl9PUkRFUl9DUkVBVEVEX0ZJUlNUEAISJAogU0VTU0lPTl9PUkRFUl9VUERBVEVEX0xBU1RfRklSU1QQAxIfChtTRVNTSU9OX09SREVSX1VQREFURURfRklSU1QQBDKUBwoOU2Vzc2lvblNlcnZpY2USYwoNQ3JlYXRlU2Vzc2lvbhIjLnRocmVhZGtlZXAudjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkNyZWF0ZVNlc3Npb25SZXNwb25zZSIHkAIAiLYYAxJaCgpHZXRTZXNzaW9uEiAudGhyZWFka2VlcC52MS5HZXRTZXNzaW9uUmVxdWVzdBohLnRocmVhZGtlZXAudjEuR2V0U2Vzc2lvblJlc3BvbnNlIgeQAgGIthgCEmAKDExpc3RTZXNzaW9ucxIiLnRocmVhZGtlZXAudjEuTGlzdFNlc3Npb25zUmVxdWVzdBojLnRocmVhZGtlZXAudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiB5ACAYi2GAISYwoNVXBkYXRlU2Vzc2lvbhIjLnRocmVhZGtlZXAudjEuVXBkYXRlU2Vzc2lvblJlcXVlc3QaJC50aHJlYWRrZWVwLnYxLlVwZGF0ZVNlc3Npb25SZXNwb25zZSIHkAICiLYYAxJjCg1EZWxldGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5EZWxldGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuRGVsZXRlU2Vzc2lvblJlc3BvbnNlIgeQAgKIthgFEnsKFURlbGV0ZUV4cGlyZWRTZXNzaW9ucxIrLnRocmVhZGtlZXAudjEuRGVsZXRlRXhwaXJlZFNlc3Npb25zUmVxdWVzdBosLnRocmVhZGtlZXAudjEuRGVsZXRlRXhwaXJlZFNlc3Npb25zUmVzcG9uc2UiB5ACAoi2GAUSWgoKRGVsZXRlVXNlchIgLnRocmVhZGtlZXAudjEuRGVsZXRlVXNlclJlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkRlbGV0ZVVzZXJSZXNwb25zZSIHkAICiLYYBRJXCglEZWxldGVBcHASHy50aHJlYWRrZWVwLnYxLkRlbGV0ZUFwcFJlcXVlc3QaIC50aHJlYWRrZWVwLnYxLkRlbGV0ZUFwcFJlc3BvbnNlIgeQAgKIthgFEmMKDURlbGV0ZUJ5TGFiZWwSIy50aHJlYWRrZWVwLnYxLkRlbGV0ZUJ5TGFiZWxSZXF1ZXN0GiQudGhyZWFka2VlcC52MS5EZWxldGVCeUxhYmVsUmVzcG9uc2UiB5ACAoi2GAVCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_erasure, file_threadkeep_v1_event, file_threadkeep_v1_session]);
+  fileDesc("CiN0aHJlYWRrZWVwL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxINdGhyZWFka2VlcC52MSKGAQoGRXhwaXJ5EigKA3R0bBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkgAEjEKC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEhcKDW5ldmVyX2V4cGlyZXMYAyABKAhIAEIGCgRraW5kIoMEChRDcmVhdGVTZXNzaW9uUmVxdWVzdBIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEiUKBmV4cGlyeRgCIAEoCzIVLnRocmVhZGtlZXAudjEuRXhwaXJ5EhUKDW1ldGFkYXRhX2pzb24YAyABKAkSPwoGbGFiZWxzGAQgAygLMi8udGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdC5MYWJlbHNFbnRyeRIXCg9yZXR1cm5fZXhpc3RpbmcYBSABKAgSFQoNY29udGV4dF9ieXRlcxgGIAEoAxIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNdW5pcXVlX2luX2FwcBgKIAEoCBI9CgVzdGF0ZRgIIAMoCzIuLnRocmVhZGtlZXAudjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QuU3RhdGVFbnRyeRIsCgZwYXJlbnQYCyABKAsyHC50aHJlYWRrZWVwLnYxLlNlc3Npb25QYXJlbnQaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARosCgpTdGF0ZUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiUQoVQ3JlYXRlU2Vzc2lvblJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi50aHJlYWRrZWVwLnYxLlNlc3Npb24SDwoHY3JlYXRlZBgCIAEoCCLmAwoSRm9ya1Nlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEAoGYXRfc2VxGAIgASgDSAASFQoLYXRfZXZlbnRfaWQYAyABKAlIABIaChBhdF9pbnZvY2F0aW9uX2lkGAQgASgJSAASGAoOYXRfbG9nX3ZlcnNpb24YBSABKANIABIWCg5uZXdfc2Vzc2lvbl9pZBgGIAEoCRIlCgZleHBpcnkYByABKAsyFS50aHJlYWRrZWVwLnYxLkV4cGlyeRIaCg1tZXRhZGF0YV9qc29uGAggASgJSAGIAQESPQoGbGFiZWxzGAkgAygLMi0udGhyZWFka2VlcC52MS5Gb3JrU2Vzc2lvblJlcXVlc3QuTGFiZWxzRW50cnkSHQoVd2l0aG91dF9wYXJlbnRfbGFiZWxzGAogASgIEhoKDWNvbnRleHRfYnl0ZXMYCyABKANIAogBARIUCgxvcGVyYXRpb25faWQYDCABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVwb2ludEIQCg5fbWV0YWRhdGFfanNvbkIQCg5fY29udGV4dF9ieXRlcyJQChNGb3JrU2Vzc2lvblJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi50aHJlYWRrZWVwLnYxLlNlc3Npb24SEAoIcmVwbGF5ZWQYAiABKAgiPwoRR2V0U2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZiI9ChJHZXRTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiLvAwoTTGlzdFNlc3Npb25zUmVxdWVzdBIQCgNhcHAYASABKAlIAIgBARIPCgd1c2VyX2lkGAIgASgJEj4KBmxhYmVscxgDIAMoCzIuLnRocmVhZGtlZXAudjEuTGlzdFNlc3Npb25zUmVxdWVzdC5MYWJlbHNFbnRyeRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRItCghvcmRlcl9ieRgKIAEoDjIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbk9yZGVyEjEKDXVwZGF0ZWRfYWZ0ZXIYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDnVwZGF0ZWRfYmVmb3JlGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFzZXNzaW9uX2lkX3ByZWZpeBgNIAEoCRIOCgZvZmZzZXQYDiABKAUSEgoKd2l0aF90b3RhbBgPIAEoCBIZChF3aXRoX25ld2VzdF9ldmVudBgQIAEoCBISCgp3aXRoX3N0YXRlGBEgASgIEhMKC2ZvcmtlZF9mcm9tGBIgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2FwcCLLAQoUTGlzdFNlc3Npb25zUmVzcG9uc2USKAoIc2Vzc2lvbnMYASADKAsyFi50aHJlYWRrZWVwLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhIKCnRvdGFsX3NpemUYCiABKAUSMgoNbmV3ZXN0X2V2ZW50cxgLIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EigKBnN0YXRlcxgMIAMoCzIYLnRocmVhZGtlZXAudjEuU3RhdGVQYWdlIicKB1VzZXJSZWYSCwoDYXBwGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiUwoQTGlzdFVzZXJzUmVxdWVzdBIQCgNhcHAYASABKAlIAIgBARIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCUIGCgRfYXBwIlMKEUxpc3RVc2Vyc1Jlc3BvbnNlEiUKBXVzZXJzGAEgAygLMhYudGhyZWFka2VlcC52MS5Vc2VyUmVmEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKKBAoUVXBkYXRlU2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJQoGZXhwaXJ5GAMgASgLMhUudGhyZWFka2VlcC52MS5FeHBpcnkSFQoNbWV0YWRhdGFfanNvbhgEIAEoCRI/CgZsYWJlbHMYBSADKAsyLy50aHJlYWRrZWVwLnYxLlVwZGF0ZVNlc3Npb25SZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWNvbnRleHRfYnl0ZXMYBiABKAMSGwoTbWV0YWRhdGFfcGF0Y2hfanNvbhgHIAEoCRJGCgpzZXRfbGFiZWxzGAggAygLMjIudGhyZWFka2VlcC52MS5VcGRhdGVTZXNzaW9uUmVxdWVzdC5TZXRMYWJlbHNFbnRyeRIVCg1yZW1vdmVfbGFiZWxzGAkgAygJEgwKBGV0YWcYCiABKAkSFAoMb3BlcmF0aW9uX2lkGAsgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOU2V0TGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJAChVVcGRhdGVTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLnRocmVhZGtlZXAudjEuU2Vzc2lvbiJrChJNb3ZlU2Vzc2lvblJlcXVlc3QSKgoHc2Vzc2lvbhgBIAEoCzIZLnRocmVhZGtlZXAudjEuU2Vzc2lvblJlZhITCgtuZXdfdXNlcl9pZBgCIAEoCRIUCgxvcGVyYXRpb25faWQYAyABKAkiUAoTTW92ZVNlc3Npb25SZXNwb25zZRInCgdzZXNzaW9uGAEgASgLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uEhAKCHJlcGxheWVkGAIgASgIIloKFERlbGV0ZVNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSFgoOcHVyZ2VfbWVtb3JpZXMYAiABKAgiWgoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEg8KB2RlbGV0ZWQYASABKAgSFgoOZGVsZXRlZF9ldmVudHMYAiABKAMSGAoQZGVsZXRlZF9tZW1vcmllcxgDIAEoAyJ1ChxEZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXF1ZXN0EioKBmJlZm9yZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoDYXBwGAIgASgJSACIAQESDwoHdXNlcl9pZBgDIAEoCUIGCgRfYXBwIkcKHURlbGV0ZUV4cGlyZWRTZXNzaW9uc1Jlc3BvbnNlEhgKEGRlbGV0ZWRfc2Vzc2lvbnMYASABKAMSDAoEbW9yZRgCIAEoCCJSChFEZWxldGVVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhAKA2FwcBgCIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYAyABKAlCBgoEX2FwcCJSChJEZWxldGVVc2VyUmVzcG9uc2USLgoHcmVjZWlwdBgBIAEoCzIdLnRocmVhZGtlZXAudjEuRXJhc3VyZVJlY2VpcHQSDAoEbW9yZRgCIAEoCCJAChBEZWxldGVBcHBSZXF1ZXN0EhAKA2FwcBgBIAEoCUgAiAEBEhIKCnJlcXVlc3RfaWQYAiABKAlCBgoEX2FwcCJRChFEZWxldGVBcHBSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0udGhyZWFka2VlcC52MS5FcmFzdXJlUmVjZWlwdBIMCgRtb3JlGAIgASgIIt0BChREZWxldGVCeUxhYmVsUmVxdWVzdBI/CgZsYWJlbHMYASADKAsyLy50aHJlYWRrZWVwLnYxLkRlbGV0ZUJ5TGFiZWxSZXF1ZXN0LkxhYmVsc0VudHJ5EhAKA2FwcBgCIAEoCUgAiAEBEg8KB3VzZXJfaWQYAyABKAkSFgoOcHVyZ2VfbWVtb3JpZXMYBCABKAgSEgoKcmVxdWVzdF9pZBgFIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBF9hcHAiVQoVRGVsZXRlQnlMYWJlbFJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS50aHJlYWRrZWVwLnYxLkVyYXN1cmVSZWNlaXB0EgwKBG1vcmUYAiABKAgquwEKDFNlc3Npb25PcmRlchIdChlTRVNTSU9OX09SREVSX1VOU1BFQ0lGSUVEEAASJAogU0VTU0lPTl9PUkRFUl9DUkVBVEVEX0xBU1RfRklSU1QQARIfChtTRVNTSU9OX09SREVSX0NSRUFURURfRklSU1QQAhIkCiBTRVNTSU9OX09SREVSX1VQREFURURfTEFTVF9GSVJTVBADEh8KG1NFU1NJT05fT1JERVJfVVBEQVRFRF9GSVJTVBAEMqsJCg5TZXNzaW9uU2VydmljZRJjCg1DcmVhdGVTZXNzaW9uEiMudGhyZWFka2VlcC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBokLnRocmVhZGtlZXAudjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlIgeQAgCIthgDEl0KC0ZvcmtTZXNzaW9uEiEudGhyZWFka2VlcC52MS5Gb3JrU2Vzc2lvblJlcXVlc3QaIi50aHJlYWRrZWVwLnYxLkZvcmtTZXNzaW9uUmVzcG9uc2UiB5ACAoi2GAMSWgoKR2V0U2Vzc2lvbhIgLnRocmVhZGtlZXAudjEuR2V0U2Vzc2lvblJlcXVlc3QaIS50aHJlYWRrZWVwLnYxLkdldFNlc3Npb25SZXNwb25zZSIHkAIBiLYYAhJgCgxMaXN0U2Vzc2lvbnMSIi50aHJlYWRrZWVwLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaIy50aHJlYWRrZWVwLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIgeQAgGIthgCElcKCUxpc3RVc2VycxIfLnRocmVhZGtlZXAudjEuTGlzdFVzZXJzUmVxdWVzdBogLnRocmVhZGtlZXAudjEuTGlzdFVzZXJzUmVzcG9uc2UiB5ACAYi2GAISYwoNVXBkYXRlU2Vzc2lvbhIjLnRocmVhZGtlZXAudjEuVXBkYXRlU2Vzc2lvblJlcXVlc3QaJC50aHJlYWRrZWVwLnYxLlVwZGF0ZVNlc3Npb25SZXNwb25zZSIHkAICiLYYAxJdCgtNb3ZlU2Vzc2lvbhIhLnRocmVhZGtlZXAudjEuTW92ZVNlc3Npb25SZXF1ZXN0GiIudGhyZWFka2VlcC52MS5Nb3ZlU2Vzc2lvblJlc3BvbnNlIgeQAgKIthgFEmMKDURlbGV0ZVNlc3Npb24SIy50aHJlYWRrZWVwLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2UiB5ACAoi2GAUSewoVRGVsZXRlRXhwaXJlZFNlc3Npb25zEisudGhyZWFka2VlcC52MS5EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXF1ZXN0GiwudGhyZWFka2VlcC52MS5EZWxldGVFeHBpcmVkU2Vzc2lvbnNSZXNwb25zZSIHkAICiLYYBRJaCgpEZWxldGVVc2VyEiAudGhyZWFka2VlcC52MS5EZWxldGVVc2VyUmVxdWVzdBohLnRocmVhZGtlZXAudjEuRGVsZXRlVXNlclJlc3BvbnNlIgeQAgKIthgFElcKCURlbGV0ZUFwcBIfLnRocmVhZGtlZXAudjEuRGVsZXRlQXBwUmVxdWVzdBogLnRocmVhZGtlZXAudjEuRGVsZXRlQXBwUmVzcG9uc2UiB5ACAoi2GAUSYwoNRGVsZXRlQnlMYWJlbBIjLnRocmVhZGtlZXAudjEuRGVsZXRlQnlMYWJlbFJlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkRlbGV0ZUJ5TGFiZWxSZXNwb25zZSIHkAICiLYYBUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_erasure, file_threadkeep_v1_event, file_threadkeep_v1_session, file_threadkeep_v1_state]);
 
 /**
  * The expiry of a session.
@@ -140,6 +142,16 @@ export type CreateSessionRequest = Message<"threadkeep.v1.CreateSessionRequest">
    * @generated from field: map<string, string> state = 8;
    */
   state: { [key: string]: string };
+
+  /**
+   * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+   * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+   * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+   * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+   *
+   * @generated from field: threadkeep.v1.SessionParent parent = 11;
+   */
+  parent?: SessionParent | undefined;
 };
 
 /**
@@ -178,6 +190,147 @@ export const CreateSessionResponseSchema: GenMessage<CreateSessionResponse> = /*
   messageDesc(file_threadkeep_v1_session_service, 2);
 
 /**
+ * Request of ForkSession.
+ *
+ * @generated from message threadkeep.v1.ForkSessionRequest
+ */
+export type ForkSessionRequest = Message<"threadkeep.v1.ForkSessionRequest"> & {
+  /**
+   * REQUIRED. Session to fork.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 1;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * The last thing that the fork contains. None means all of the present.
+   *
+   * @generated from oneof threadkeep.v1.ForkSessionRequest.point
+   */
+  point: {
+    /**
+     * Seq of an event: the events up to it, at the log version that stored it. If a compaction or a removal stored it, all that
+     * this one did. At least 1, and not in the future.
+     *
+     * @generated from field: int64 at_seq = 2;
+     */
+    value: bigint;
+    case: "atSeq";
+  } | {
+    /**
+     * Id of an event, as for at_seq. EVENT_NOT_FOUND is returned if the session has no such event. At most 255 bytes.
+     *
+     * @generated from field: string at_event_id = 3;
+     */
+    value: string;
+    case: "atEventId";
+  } | {
+    /**
+     * Invocation id: the end of the invocation, which is its last event in window order, as for at_seq. EVENT_NOT_FOUND is
+     * returned if no event has it. The cost grows with the number of events after it. At most 255 bytes.
+     *
+     * @generated from field: string at_invocation_id = 4;
+     */
+    value: string;
+    case: "atInvocationId";
+  } | {
+    /**
+     * Log version: the session directly after the change that gave it this version. Not in the future.
+     *
+     * @generated from field: int64 at_log_version = 5;
+     */
+    value: bigint;
+    case: "atLogVersion";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Id of the fork; its app and user_id are those of the session. Empty means that the server generates one.
+   * SESSION_ALREADY_EXISTS is returned for an id that is in use.
+   *
+   * @generated from field: string new_session_id = 6;
+   */
+  newSessionId: string;
+
+  /**
+   * Expiry of the fork. That of the parent is not copied.
+   *
+   * @generated from field: threadkeep.v1.Expiry expiry = 7;
+   */
+  expiry?: Expiry | undefined;
+
+  /**
+   * Metadata of the fork, see Session.metadata_json. Absent means the present metadata of the parent.
+   *
+   * @generated from field: optional string metadata_json = 8;
+   */
+  metadataJson?: string | undefined;
+
+  /**
+   * Labels of the fork, in addition to the present ones of the parent, which they replace if they have the same key.
+   *
+   * @generated from field: map<string, string> labels = 9;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * If true, the labels of the parent are not copied.
+   *
+   * @generated from field: bool without_parent_labels = 10;
+   */
+  withoutParentLabels: boolean;
+
+  /**
+   * See Session.context_bytes. Absent means that of the parent.
+   *
+   * @generated from field: optional int64 context_bytes = 11;
+   */
+  contextBytes?: bigint | undefined;
+
+  /**
+   * REQUIRED. Id of the call, chosen by the caller. A repeated call with the same id returns the fork of the first one. At most
+   * 255 bytes. See AppendEventsRequest.operation_id. It is remembered in the parent.
+   *
+   * @generated from field: string operation_id = 12;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ForkSessionRequest.
+ * Use `create(ForkSessionRequestSchema)` to create a new message.
+ */
+export const ForkSessionRequestSchema: GenMessage<ForkSessionRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 3);
+
+/**
+ * Response of ForkSession.
+ *
+ * @generated from message threadkeep.v1.ForkSessionResponse
+ */
+export type ForkSessionResponse = Message<"threadkeep.v1.ForkSessionResponse"> & {
+  /**
+   * The fork.
+   *
+   * @generated from field: threadkeep.v1.Session session = 1;
+   */
+  session?: Session | undefined;
+
+  /**
+   * True if an earlier call with this operation id made it.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.ForkSessionResponse.
+ * Use `create(ForkSessionResponseSchema)` to create a new message.
+ */
+export const ForkSessionResponseSchema: GenMessage<ForkSessionResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 4);
+
+/**
  * Request of GetSession.
  *
  * @generated from message threadkeep.v1.GetSessionRequest
@@ -196,7 +349,7 @@ export type GetSessionRequest = Message<"threadkeep.v1.GetSessionRequest"> & {
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 3);
+  messageDesc(file_threadkeep_v1_session_service, 5);
 
 /**
  * Response of GetSession.
@@ -217,7 +370,7 @@ export type GetSessionResponse = Message<"threadkeep.v1.GetSessionResponse"> & {
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 4);
+  messageDesc(file_threadkeep_v1_session_service, 6);
 
 /**
  * Request of ListSessions.
@@ -310,6 +463,22 @@ export type ListSessionsRequest = Message<"threadkeep.v1.ListSessionsRequest"> &
    * @generated from field: bool with_newest_event = 16;
    */
   withNewestEvent: boolean;
+
+  /**
+   * If true, states is returned.
+   *
+   * @generated from field: bool with_state = 17;
+   */
+  withState: boolean;
+
+  /**
+   * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+   * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+   * update_time, the cost of a page grows with the number of forks.
+   *
+   * @generated from field: string forked_from = 18;
+   */
+  forkedFrom: string;
 };
 
 /**
@@ -317,7 +486,7 @@ export type ListSessionsRequest = Message<"threadkeep.v1.ListSessionsRequest"> &
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 5);
+  messageDesc(file_threadkeep_v1_session_service, 7);
 
 /**
  * Response of ListSessions.
@@ -354,6 +523,15 @@ export type ListSessionsResponse = Message<"threadkeep.v1.ListSessionsResponse">
    * @generated from field: repeated threadkeep.v1.SessionEvent newest_events = 11;
    */
   newestEvents: SessionEvent[];
+
+  /**
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   *
+   * @generated from field: repeated threadkeep.v1.StatePage states = 12;
+   */
+  states: StatePage[];
 };
 
 /**
@@ -361,7 +539,99 @@ export type ListSessionsResponse = Message<"threadkeep.v1.ListSessionsResponse">
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 6);
+  messageDesc(file_threadkeep_v1_session_service, 8);
+
+/**
+ * A user of an app.
+ *
+ * @generated from message threadkeep.v1.UserRef
+ */
+export type UserRef = Message<"threadkeep.v1.UserRef"> & {
+  /**
+   * App; empty for what has no app.
+   *
+   * @generated from field: string app = 1;
+   */
+  app: string;
+
+  /**
+   * User of the app. Users of two apps with the same id are listed once for each app.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.UserRef.
+ * Use `create(UserRefSchema)` to create a new message.
+ */
+export const UserRefSchema: GenMessage<UserRef> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 9);
+
+/**
+ * Request of ListUsers.
+ *
+ * @generated from message threadkeep.v1.ListUsersRequest
+ */
+export type ListUsersRequest = Message<"threadkeep.v1.ListUsersRequest"> & {
+  /**
+   * App of the users. Absent means any app; empty means users of what has no app.
+   *
+   * @generated from field: optional string app = 1;
+   */
+  app?: string | undefined;
+
+  /**
+   * Maximum number of users per page. 0 means 100. Values above 100 are coerced to 100. Negative values are rejected.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListUsersRequest.
+ * Use `create(ListUsersRequestSchema)` to create a new message.
+ */
+export const ListUsersRequestSchema: GenMessage<ListUsersRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 10);
+
+/**
+ * Response of ListUsers.
+ *
+ * @generated from message threadkeep.v1.ListUsersResponse
+ */
+export type ListUsersResponse = Message<"threadkeep.v1.ListUsersResponse"> & {
+  /**
+   * Users of this page, each once, in an order that the database chooses and keeps. A user who appears while pages are read is
+   * listed if its place is not passed yet.
+   *
+   * @generated from field: repeated threadkeep.v1.UserRef users = 1;
+   */
+  users: UserRef[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListUsersResponse.
+ * Use `create(ListUsersResponseSchema)` to create a new message.
+ */
+export const ListUsersResponseSchema: GenMessage<ListUsersResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 11);
 
 /**
  * Request of UpdateSession.
@@ -438,11 +708,19 @@ export type UpdateSessionRequest = Message<"threadkeep.v1.UpdateSessionRequest">
 
   /**
    * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
    *
    * @generated from field: string etag = 10;
    */
   etag: string;
+
+  /**
+   * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+   * it is now, also if its etag has changed. Empty: every request updates.
+   *
+   * @generated from field: string operation_id = 11;
+   */
+  operationId: string;
 };
 
 /**
@@ -450,7 +728,7 @@ export type UpdateSessionRequest = Message<"threadkeep.v1.UpdateSessionRequest">
  * Use `create(UpdateSessionRequestSchema)` to create a new message.
  */
 export const UpdateSessionRequestSchema: GenMessage<UpdateSessionRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 7);
+  messageDesc(file_threadkeep_v1_session_service, 12);
 
 /**
  * Response of UpdateSession.
@@ -471,7 +749,72 @@ export type UpdateSessionResponse = Message<"threadkeep.v1.UpdateSessionResponse
  * Use `create(UpdateSessionResponseSchema)` to create a new message.
  */
 export const UpdateSessionResponseSchema: GenMessage<UpdateSessionResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 8);
+  messageDesc(file_threadkeep_v1_session_service, 13);
+
+/**
+ * Request of MoveSession.
+ *
+ * @generated from message threadkeep.v1.MoveSessionRequest
+ */
+export type MoveSessionRequest = Message<"threadkeep.v1.MoveSessionRequest"> & {
+  /**
+   * REQUIRED. Session to move, by the name that it has now.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 1;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * REQUIRED. User who gets the session; its owner changes nothing. SESSION_ALREADY_EXISTS is returned if this user has a
+   * session with its app and session_id. At most 255 UTF-8 bytes, no control characters.
+   *
+   * @generated from field: string new_user_id = 2;
+   */
+  newUserId: string;
+
+  /**
+   * REQUIRED. Id of the call, chosen by the caller. A repeated call with the same id changes nothing and returns the session
+   * as it is now. At most 255 bytes. See AppendEventsRequest.operation_id.
+   *
+   * @generated from field: string operation_id = 3;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.MoveSessionRequest.
+ * Use `create(MoveSessionRequestSchema)` to create a new message.
+ */
+export const MoveSessionRequestSchema: GenMessage<MoveSessionRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 14);
+
+/**
+ * Response of MoveSession.
+ *
+ * @generated from message threadkeep.v1.MoveSessionResponse
+ */
+export type MoveSessionResponse = Message<"threadkeep.v1.MoveSessionResponse"> & {
+  /**
+   * The session, of its new owner.
+   *
+   * @generated from field: threadkeep.v1.Session session = 1;
+   */
+  session?: Session | undefined;
+
+  /**
+   * True if an earlier call with this operation id moved it.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.MoveSessionResponse.
+ * Use `create(MoveSessionResponseSchema)` to create a new message.
+ */
+export const MoveSessionResponseSchema: GenMessage<MoveSessionResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_session_service, 15);
 
 /**
  * Request of DeleteSession.
@@ -487,8 +830,8 @@ export type DeleteSessionRequest = Message<"threadkeep.v1.DeleteSessionRequest">
   session?: SessionRef | undefined;
 
   /**
-   * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
-   * then REQUIRED, unless the session exists.
+   * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
+   * session.user_id is then REQUIRED, unless the session exists.
    *
    * @generated from field: bool purge_memories = 2;
    */
@@ -500,7 +843,7 @@ export type DeleteSessionRequest = Message<"threadkeep.v1.DeleteSessionRequest">
  * Use `create(DeleteSessionRequestSchema)` to create a new message.
  */
 export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 9);
+  messageDesc(file_threadkeep_v1_session_service, 16);
 
 /**
  * Response of DeleteSession.
@@ -535,7 +878,7 @@ export type DeleteSessionResponse = Message<"threadkeep.v1.DeleteSessionResponse
  * Use `create(DeleteSessionResponseSchema)` to create a new message.
  */
 export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 10);
+  messageDesc(file_threadkeep_v1_session_service, 17);
 
 /**
  * Request of DeleteExpiredSessions.
@@ -571,7 +914,7 @@ export type DeleteExpiredSessionsRequest = Message<"threadkeep.v1.DeleteExpiredS
  * Use `create(DeleteExpiredSessionsRequestSchema)` to create a new message.
  */
 export const DeleteExpiredSessionsRequestSchema: GenMessage<DeleteExpiredSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 11);
+  messageDesc(file_threadkeep_v1_session_service, 18);
 
 /**
  * Response of DeleteExpiredSessions.
@@ -599,7 +942,7 @@ export type DeleteExpiredSessionsResponse = Message<"threadkeep.v1.DeleteExpired
  * Use `create(DeleteExpiredSessionsResponseSchema)` to create a new message.
  */
 export const DeleteExpiredSessionsResponseSchema: GenMessage<DeleteExpiredSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 12);
+  messageDesc(file_threadkeep_v1_session_service, 19);
 
 /**
  * Request of DeleteUser.
@@ -634,7 +977,7 @@ export type DeleteUserRequest = Message<"threadkeep.v1.DeleteUserRequest"> & {
  * Use `create(DeleteUserRequestSchema)` to create a new message.
  */
 export const DeleteUserRequestSchema: GenMessage<DeleteUserRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 13);
+  messageDesc(file_threadkeep_v1_session_service, 20);
 
 /**
  * Response of DeleteUser.
@@ -662,7 +1005,7 @@ export type DeleteUserResponse = Message<"threadkeep.v1.DeleteUserResponse"> & {
  * Use `create(DeleteUserResponseSchema)` to create a new message.
  */
 export const DeleteUserResponseSchema: GenMessage<DeleteUserResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 14);
+  messageDesc(file_threadkeep_v1_session_service, 21);
 
 /**
  * Request of DeleteApp.
@@ -690,7 +1033,7 @@ export type DeleteAppRequest = Message<"threadkeep.v1.DeleteAppRequest"> & {
  * Use `create(DeleteAppRequestSchema)` to create a new message.
  */
 export const DeleteAppRequestSchema: GenMessage<DeleteAppRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 15);
+  messageDesc(file_threadkeep_v1_session_service, 22);
 
 /**
  * Response of DeleteApp.
@@ -718,7 +1061,7 @@ export type DeleteAppResponse = Message<"threadkeep.v1.DeleteAppResponse"> & {
  * Use `create(DeleteAppResponseSchema)` to create a new message.
  */
 export const DeleteAppResponseSchema: GenMessage<DeleteAppResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 16);
+  messageDesc(file_threadkeep_v1_session_service, 23);
 
 /**
  * Request of DeleteByLabel.
@@ -767,7 +1110,7 @@ export type DeleteByLabelRequest = Message<"threadkeep.v1.DeleteByLabelRequest">
  * Use `create(DeleteByLabelRequestSchema)` to create a new message.
  */
 export const DeleteByLabelRequestSchema: GenMessage<DeleteByLabelRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 17);
+  messageDesc(file_threadkeep_v1_session_service, 24);
 
 /**
  * Response of DeleteByLabel.
@@ -795,7 +1138,7 @@ export type DeleteByLabelResponse = Message<"threadkeep.v1.DeleteByLabelResponse
  * Use `create(DeleteByLabelResponseSchema)` to create a new message.
  */
 export const DeleteByLabelResponseSchema: GenMessage<DeleteByLabelResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_session_service, 18);
+  messageDesc(file_threadkeep_v1_session_service, 25);
 
 /**
  * The order of a list of sessions. Sessions of the same time are in the order of their creation, in the same direction.
@@ -846,7 +1189,7 @@ export const SessionOrderSchema: GenEnum<SessionOrder> = /*@__PURE__*/
   enumDesc(file_threadkeep_v1_session_service, 0);
 
 /**
- * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+ * Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
  *
  * @generated from service threadkeep.v1.SessionService
  */
@@ -862,6 +1205,23 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof CreateSessionRequestSchema;
     output: typeof CreateSessionResponseSchema;
+  },
+  /**
+   * Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+   * to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+   * as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+   * tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+   * Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+   * an erasure or a deletion concerns one of them.
+   * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+   * QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
+   *
+   * @generated from rpc threadkeep.v1.SessionService.ForkSession
+   */
+  forkSession: {
+    methodKind: "unary";
+    input: typeof ForkSessionRequestSchema;
+    output: typeof ForkSessionResponseSchema;
   },
   /**
    * Returns the metadata of a session.
@@ -888,8 +1248,20 @@ export const SessionService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
+   * Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+   * users, not with what they have.
+   * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+   *
+   * @generated from rpc threadkeep.v1.SessionService.ListUsers
+   */
+  listUsers: {
+    methodKind: "unary";
+    input: typeof ListUsersRequestSchema;
+    output: typeof ListUsersResponseSchema;
+  },
+  /**
    * Updates the fields in the mask, or parts of the metadata and of the labels.
-   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+   * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
    *
    * @generated from rpc threadkeep.v1.SessionService.UpdateSession
    */
@@ -897,6 +1269,23 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof UpdateSessionRequestSchema;
     output: typeof UpdateSessionResponseSchema;
+  },
+  /**
+   * Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+   * stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+   * under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+   * another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+   * the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+   * the search index has followed; all others at once.
+   * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+   * PERMISSION_DENIED (the credential is bound to a user).
+   *
+   * @generated from rpc threadkeep.v1.SessionService.MoveSession
+   */
+  moveSession: {
+    methodKind: "unary";
+    input: typeof MoveSessionRequestSchema;
+    output: typeof MoveSessionResponseSchema;
   },
   /**
    * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are

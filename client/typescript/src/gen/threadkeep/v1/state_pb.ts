@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/state.proto.
  */
 export const file_threadkeep_v1_state: GenFile = /*@__PURE__*/
-  fileDesc("Chl0aHJlYWRrZWVwL3YxL3N0YXRlLnByb3RvEg10aHJlYWRrZWVwLnYxInkKBVN0YXRlEjAKBnZhbHVlcxgBIAMoCzIgLnRocmVhZGtlZXAudjEuU3RhdGUuVmFsdWVzRW50cnkSDwoHdmVyc2lvbhgCIAEoAxotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBInkKClN0YXRlUGF0Y2gSLwoDc2V0GAEgAygLMiIudGhyZWFka2VlcC52MS5TdGF0ZVBhdGNoLlNldEVudHJ5Eg4KBnJlbW92ZRgCIAMoCRoqCghTZXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIokBCgpTdGF0ZURlbHRhEioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlN0YXRlUGF0Y2gSJwoEdXNlchgCIAEoCzIZLnRocmVhZGtlZXAudjEuU3RhdGVQYXRjaBImCgNhcHAYAyABKAsyGS50aHJlYWRrZWVwLnYxLlN0YXRlUGF0Y2gqbQoKU3RhdGVTY29wZRIbChdTVEFURV9TQ09QRV9VTlNQRUNJRklFRBAAEhcKE1NUQVRFX1NDT1BFX1NFU1NJT04QARIUChBTVEFURV9TQ09QRV9VU0VSEAISEwoPU1RBVEVfU0NPUEVfQVBQEANCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw");
+  fileDesc("Chl0aHJlYWRrZWVwL3YxL3N0YXRlLnByb3RvEg10aHJlYWRrZWVwLnYxInkKBVN0YXRlEjAKBnZhbHVlcxgBIAMoCzIgLnRocmVhZGtlZXAudjEuU3RhdGUuVmFsdWVzRW50cnkSDwoHdmVyc2lvbhgCIAEoAxotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBInkKClN0YXRlUGF0Y2gSLwoDc2V0GAEgAygLMiIudGhyZWFka2VlcC52MS5TdGF0ZVBhdGNoLlNldEVudHJ5Eg4KBnJlbW92ZRgCIAMoCRoqCghTZXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIokBCgpTdGF0ZURlbHRhEioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlN0YXRlUGF0Y2gSJwoEdXNlchgCIAEoCzIZLnRocmVhZGtlZXAudjEuU3RhdGVQYXRjaBImCgNhcHAYAyABKAsyGS50aHJlYWRrZWVwLnYxLlN0YXRlUGF0Y2gioQEKCVN0YXRlUGFnZRI0CgZ2YWx1ZXMYASADKAsyJC50aHJlYWRrZWVwLnYxLlN0YXRlUGFnZS5WYWx1ZXNFbnRyeRIPCgd2ZXJzaW9uGAIgASgDEgwKBG1vcmUYAyABKAgSEAoIbmV4dF9rZXkYBCABKAkaLQoLVmFsdWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKIAQoMU2Vzc2lvblN0YXRlEikKB3Nlc3Npb24YASABKAsyGC50aHJlYWRrZWVwLnYxLlN0YXRlUGFnZRImCgR1c2VyGAIgASgLMhgudGhyZWFka2VlcC52MS5TdGF0ZVBhZ2USJQoDYXBwGAMgASgLMhgudGhyZWFka2VlcC52MS5TdGF0ZVBhZ2UqbQoKU3RhdGVTY29wZRIbChdTVEFURV9TQ09QRV9VTlNQRUNJRklFRBAAEhcKE1NUQVRFX1NDT1BFX1NFU1NJT04QARIUChBTVEFURV9TQ09QRV9VU0VSEAISEwoPU1RBVEVfU0NPUEVfQVBQEANCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw");
 
 /**
  * Values of a scope. A scope has at most 10,000 keys, and its keys and values together at most 4 MiB.
@@ -105,6 +105,84 @@ export type StateDelta = Message<"threadkeep.v1.StateDelta"> & {
  */
 export const StateDeltaSchema: GenMessage<StateDelta> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_state, 2);
+
+/**
+ * Values of a scope, as many as fit into a response.
+ *
+ * @generated from message threadkeep.v1.StatePage
+ */
+export type StatePage = Message<"threadkeep.v1.StatePage"> & {
+  /**
+   * As State.values.
+   *
+   * @generated from field: map<string, string> values = 1;
+   */
+  values: { [key: string]: string };
+
+  /**
+   * As State.version.
+   *
+   * @generated from field: int64 version = 2;
+   */
+  version: bigint;
+
+  /**
+   * True if values are left out. GetState returns them, with after_key = next_key; if its version differs, the state has been
+   * changed since.
+   *
+   * @generated from field: bool more = 3;
+   */
+  more: boolean;
+
+  /**
+   * The last of the keys in the order of their UTF-8 bytes, if values are left out. Empty if none fitted.
+   *
+   * @generated from field: string next_key = 4;
+   */
+  nextKey: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.StatePage.
+ * Use `create(StatePageSchema)` to create a new message.
+ */
+export const StatePageSchema: GenMessage<StatePage> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_state, 3);
+
+/**
+ * The state that a session sees: its own, that of its user in its app, and that of its app. What was not requested is absent.
+ *
+ * @generated from message threadkeep.v1.SessionState
+ */
+export type SessionState = Message<"threadkeep.v1.SessionState"> & {
+  /**
+   * State of the session.
+   *
+   * @generated from field: threadkeep.v1.StatePage session = 1;
+   */
+  session?: StatePage | undefined;
+
+  /**
+   * State of the session's user in its app.
+   *
+   * @generated from field: threadkeep.v1.StatePage user = 2;
+   */
+  user?: StatePage | undefined;
+
+  /**
+   * State of the session's app. Absent for a credential that is bound to a user.
+   *
+   * @generated from field: threadkeep.v1.StatePage app = 3;
+   */
+  app?: StatePage | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.SessionState.
+ * Use `create(SessionStateSchema)` to create a new message.
+ */
+export const SessionStateSchema: GenMessage<SessionState> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_state, 4);
 
 /**
  * Whose state it is.

@@ -8,7 +8,7 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Compaction } from "./compaction_pb.js";
+import type { Compaction, CompactionTrigger } from "./compaction_pb.js";
 import { file_threadkeep_v1_compaction } from "./compaction_pb.js";
 import type { SessionEvent } from "./event_pb.js";
 import { file_threadkeep_v1_event } from "./event_pb.js";
@@ -24,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/subscription.proto.
  */
 export const file_threadkeep_v1_subscription: GenFile = /*@__PURE__*/
-  fileDesc("CiB0aHJlYWRrZWVwL3YxL3N1YnNjcmlwdGlvbi5wcm90bxINdGhyZWFka2VlcC52MSJ/Cg9TZXNzaW9uVmVyc2lvbnMSEwoLbG9nX3ZlcnNpb24YASABKAMSFgoOd2luZG93X3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycyJ3CgpFdmVudEJhdGNoEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhEKCWNvbnRpbnVlcxgCIAEoCBIpCgVzdGF0ZRgDIAEoCzIaLnRocmVhZGtlZXAudjEuU3RhdGVDaGFuZ2Ui2QEKC1N0YXRlQ2hhbmdlEigKBXNjb3BlGAEgASgOMhkudGhyZWFka2VlcC52MS5TdGF0ZVNjb3BlEg8KB3ZlcnNpb24YAiABKAMSMAoDc2V0GAMgAygLMiMudGhyZWFka2VlcC52MS5TdGF0ZUNoYW5nZS5TZXRFbnRyeRIPCgdyZW1vdmVkGAQgAygJEg8KB29taXR0ZWQYBSABKAgSDwoHZGVsZXRlZBgGIAEoCBoqCghTZXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoMBChBDb21wYWN0aW9uTm90aWNlEi0KCmNvbXBhY3Rpb24YASABKAsyGS50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb24SLQoIaW5zZXJ0ZWQYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIRCgljb250aW51ZXMYAyABKAgiaAoNU2Vzc2lvbkNoYW5nZRIuCgRraW5kGAEgASgOMiAudGhyZWFka2VlcC52MS5TZXNzaW9uQ2hhbmdlS2luZBInCgdzZXNzaW9uGAIgASgLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uIjkKCkNoZWNrcG9pbnQSKwoEa2luZBgBIAEoDjIdLnRocmVhZGtlZXAudjEuQ2hlY2twb2ludEtpbmQi3wMKBkNoYW5nZRIqCgdzZXNzaW9uGAEgASgLMhkudGhyZWFka2VlcC52MS5TZXNzaW9uUmVmEioKBWJhdGNoGAIgASgLMhkudGhyZWFka2VlcC52MS5FdmVudEJhdGNoSAASNQoKY29tcGFjdGlvbhgDIAEoCzIfLnRocmVhZGtlZXAudjEuQ29tcGFjdGlvbk5vdGljZUgAEjYKDnNlc3Npb25fY2hhbmdlGAQgASgLMhwudGhyZWFka2VlcC52MS5TZXNzaW9uQ2hhbmdlSAASLwoKY2hlY2twb2ludBgFIAEoCzIZLnRocmVhZGtlZXAudjEuQ2hlY2twb2ludEgAEisKBXN0YXRlGAkgASgLMhoudGhyZWFka2VlcC52MS5TdGF0ZUNoYW5nZUgAEi8KB3JlbW92YWwYCiABKAsyHC50aHJlYWRrZWVwLnYxLlJlbW92YWxOb3RpY2VIABIUCgxyZXN1bWVfdG9rZW4YBiABKAkSMAoIdmVyc2lvbnMYByABKAsyHi50aHJlYWRrZWVwLnYxLlNlc3Npb25WZXJzaW9ucxIvCgtjaGFuZ2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBgoEa2luZCq8AQoRU2Vzc2lvbkNoYW5nZUtpbmQSIwofU0VTU0lPTl9DSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfQ1JFQVRFRBABEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfVVBEQVRFRBACEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfRVhQSVJFRBADEh8KG1NFU1NJT05fQ0hBTkdFX0tJTkRfREVMRVRFRBAEKssBCg5DaGVja3BvaW50S2luZBIfChtDSEVDS1BPSU5UX0tJTkRfVU5TUEVDSUZJRUQQABIbChdDSEVDS1BPSU5UX0tJTkRfU1RBUlRFRBABEh0KGUNIRUNLUE9JTlRfS0lORF9DQVVHSFRfVVAQAhIdChlDSEVDS1BPSU5UX0tJTkRfSEVBUlRCRUFUEAMSHwobQ0hFQ0tQT0lOVF9LSU5EX0ZFTExfQkVISU5EEAQSHAoYQ0hFQ0tQT0lOVF9LSU5EX0RSQUlOSU5HEAVCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_threadkeep_v1_compaction, file_threadkeep_v1_event, file_threadkeep_v1_event_removal, file_threadkeep_v1_session, file_threadkeep_v1_state]);
+  fileDesc("CiB0aHJlYWRrZWVwL3YxL3N1YnNjcmlwdGlvbi5wcm90bxINdGhyZWFka2VlcC52MSJ/Cg9TZXNzaW9uVmVyc2lvbnMSEwoLbG9nX3ZlcnNpb24YASABKAMSFgoOd2luZG93X3ZlcnNpb24YAiABKAMSEAoIbGFzdF9zZXEYAyABKAMSLQoGd2luZG93GAQgASgLMh0udGhyZWFka2VlcC52MS5XaW5kb3dDb3VudGVycyJ3CgpFdmVudEJhdGNoEisKBmV2ZW50cxgBIAMoCzIbLnRocmVhZGtlZXAudjEuU2Vzc2lvbkV2ZW50EhEKCWNvbnRpbnVlcxgCIAEoCBIpCgVzdGF0ZRgDIAEoCzIaLnRocmVhZGtlZXAudjEuU3RhdGVDaGFuZ2Ui2QEKC1N0YXRlQ2hhbmdlEigKBXNjb3BlGAEgASgOMhkudGhyZWFka2VlcC52MS5TdGF0ZVNjb3BlEg8KB3ZlcnNpb24YAiABKAMSMAoDc2V0GAMgAygLMiMudGhyZWFka2VlcC52MS5TdGF0ZUNoYW5nZS5TZXRFbnRyeRIPCgdyZW1vdmVkGAQgAygJEg8KB29taXR0ZWQYBSABKAgSDwoHZGVsZXRlZBgGIAEoCBoqCghTZXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoMBChBDb21wYWN0aW9uTm90aWNlEi0KCmNvbXBhY3Rpb24YASABKAsyGS50aHJlYWRrZWVwLnYxLkNvbXBhY3Rpb24SLQoIaW5zZXJ0ZWQYAiADKAsyGy50aHJlYWRrZWVwLnYxLlNlc3Npb25FdmVudBIRCgljb250aW51ZXMYAyABKAgiaAoNU2Vzc2lvbkNoYW5nZRIuCgRraW5kGAEgASgOMiAudGhyZWFka2VlcC52MS5TZXNzaW9uQ2hhbmdlS2luZBInCgdzZXNzaW9uGAIgASgLMhYudGhyZWFka2VlcC52MS5TZXNzaW9uIjkKCkNoZWNrcG9pbnQSKwoEa2luZBgBIAEoDjIdLnRocmVhZGtlZXAudjEuQ2hlY2twb2ludEtpbmQiQgoNQ29tcGFjdGlvbkR1ZRIxCgd0cmlnZ2VyGAEgASgLMiAudGhyZWFka2VlcC52MS5Db21wYWN0aW9uVHJpZ2dlciKVBAoGQ2hhbmdlEioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSKgoFYmF0Y2gYAiABKAsyGS50aHJlYWRrZWVwLnYxLkV2ZW50QmF0Y2hIABI1Cgpjb21wYWN0aW9uGAMgASgLMh8udGhyZWFka2VlcC52MS5Db21wYWN0aW9uTm90aWNlSAASNgoOc2Vzc2lvbl9jaGFuZ2UYBCABKAsyHC50aHJlYWRrZWVwLnYxLlNlc3Npb25DaGFuZ2VIABIvCgpjaGVja3BvaW50GAUgASgLMhkudGhyZWFka2VlcC52MS5DaGVja3BvaW50SAASKwoFc3RhdGUYCSABKAsyGi50aHJlYWRrZWVwLnYxLlN0YXRlQ2hhbmdlSAASLwoHcmVtb3ZhbBgKIAEoCzIcLnRocmVhZGtlZXAudjEuUmVtb3ZhbE5vdGljZUgAEhQKDHJlc3VtZV90b2tlbhgGIAEoCRIwCgh2ZXJzaW9ucxgHIAEoCzIeLnRocmVhZGtlZXAudjEuU2Vzc2lvblZlcnNpb25zEi8KC2NoYW5nZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0Cg5jb21wYWN0aW9uX2R1ZRgLIAEoCzIcLnRocmVhZGtlZXAudjEuQ29tcGFjdGlvbkR1ZUIGCgRraW5kKoECChFTZXNzaW9uQ2hhbmdlS2luZBIjCh9TRVNTSU9OX0NIQU5HRV9LSU5EX1VOU1BFQ0lGSUVEEAASHwobU0VTU0lPTl9DSEFOR0VfS0lORF9DUkVBVEVEEAESHwobU0VTU0lPTl9DSEFOR0VfS0lORF9VUERBVEVEEAISHwobU0VTU0lPTl9DSEFOR0VfS0lORF9FWFBJUkVEEAMSHwobU0VTU0lPTl9DSEFOR0VfS0lORF9ERUxFVEVEEAQSIQodU0VTU0lPTl9DSEFOR0VfS0lORF9NT1ZFRF9PVVQQBRIgChxTRVNTSU9OX0NIQU5HRV9LSU5EX01PVkVEX0lOEAYqywEKDkNoZWNrcG9pbnRLaW5kEh8KG0NIRUNLUE9JTlRfS0lORF9VTlNQRUNJRklFRBAAEhsKF0NIRUNLUE9JTlRfS0lORF9TVEFSVEVEEAESHQoZQ0hFQ0tQT0lOVF9LSU5EX0NBVUdIVF9VUBACEh0KGUNIRUNLUE9JTlRfS0lORF9IRUFSVEJFQVQQAxIfChtDSEVDS1BPSU5UX0tJTkRfRkVMTF9CRUhJTkQQBBIcChhDSEVDS1BPSU5UX0tJTkRfRFJBSU5JTkcQBUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_threadkeep_v1_compaction, file_threadkeep_v1_event, file_threadkeep_v1_event_removal, file_threadkeep_v1_session, file_threadkeep_v1_state]);
 
 /**
  * The versions and counters of a session after a change, for deciding whether to compact.
@@ -198,8 +198,13 @@ export const CompactionNoticeSchema: GenMessage<CompactionNotice> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_subscription, 3);
 
 /**
- * Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+ * Reports that a session was created, updated, deleted or moved. If a session is deleted before its changes are delivered, the
  * deletion replaces them.
+ *
+ * A session that is moved is never in a subscription of a user who does not own it. If it is moved before its changes are
+ * delivered, MOVED_OUT replaces them for the former owner. A subscription of the new owner begins with MOVED_IN; ListEvents
+ * returns the events before it. WatchSession of the new name also delivers the changes before it, under this name, if it starts
+ * or resumes at an earlier position. Subscriptions without a user receive every change, with the name that the session had.
  *
  * @generated from message threadkeep.v1.SessionChange
  */
@@ -212,8 +217,10 @@ export type SessionChange = Message<"threadkeep.v1.SessionChange"> & {
   kind: SessionChangeKind;
 
   /**
-   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-   * session only ref, uid and labels are set.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+   * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+   * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+   * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
    *
    * @generated from field: threadkeep.v1.Session session = 2;
    */
@@ -247,6 +254,27 @@ export type Checkpoint = Message<"threadkeep.v1.Checkpoint"> & {
  */
 export const CheckpointSchema: GenMessage<Checkpoint> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_subscription, 5);
+
+/**
+ * Requests that the consumer compacts the session; see ConsumerStrategy.
+ *
+ * @generated from message threadkeep.v1.CompactionDue
+ */
+export type CompactionDue = Message<"threadkeep.v1.CompactionDue"> & {
+  /**
+   * Condition of the policy, which is met.
+   *
+   * @generated from field: threadkeep.v1.CompactionTrigger trigger = 1;
+   */
+  trigger?: CompactionTrigger | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.CompactionDue.
+ * Use `create(CompactionDueSchema)` to create a new message.
+ */
+export const CompactionDueSchema: GenMessage<CompactionDue> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_subscription, 6);
 
 /**
  * One change, or a checkpoint. Readers skip an unknown kind and use its resume token.
@@ -337,6 +365,15 @@ export type Change = Message<"threadkeep.v1.Change"> & {
    * @generated from field: google.protobuf.Timestamp change_time = 8;
    */
   changeTime?: Timestamp | undefined;
+
+  /**
+   * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+   * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+   * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+   *
+   * @generated from field: threadkeep.v1.CompactionDue compaction_due = 11;
+   */
+  compactionDue?: CompactionDue | undefined;
 };
 
 /**
@@ -344,7 +381,7 @@ export type Change = Message<"threadkeep.v1.Change"> & {
  * Use `create(ChangeSchema)` to create a new message.
  */
 export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_subscription, 6);
+  messageDesc(file_threadkeep_v1_subscription, 7);
 
 /**
  * The kind of a change to a session as a whole.
@@ -386,6 +423,20 @@ export enum SessionChangeKind {
    * @generated from enum value: SESSION_CHANGE_KIND_DELETED = 4;
    */
   DELETED = 4,
+
+  /**
+   * The session left its owner: MoveSession gave it to another user. Change.session has the name that it had.
+   *
+   * @generated from enum value: SESSION_CHANGE_KIND_MOVED_OUT = 5;
+   */
+  MOVED_OUT = 5,
+
+  /**
+   * The session came to its owner: MoveSession took it from another user. Directly after its MOVED_OUT, with the same uid.
+   *
+   * @generated from enum value: SESSION_CHANGE_KIND_MOVED_IN = 6;
+   */
+  MOVED_IN = 6,
 }
 
 /**

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, Boolean, Column, Connection, Integer, Row, Table
 from sqlalchemy.sql import ColumnElement
 
+from ...schema.history import past_archivings
 from ...schema.tables import LEAD, events, metadata
 
 ARCHIVED_AT_ONCE = 1000
@@ -60,17 +61,26 @@ def is_active() -> ColumnElement[bool]:
 
 
 def was_active() -> ColumnElement[bool]:
-    """Whether an event that there was at the log version `then`, a parameter, was active directly after it."""
+    """Whether an event that there was at the log version `then` was active directly after it. Parameters: `then`, and the
+    event's `session`, so that what does not differ by event is looked up once."""
     then = sa.bindparam("then", type_=BigInteger)
-    mine = (archivings.c.session == _e.session, archivings.c.version <= then)
-    through = sa.select(archivings.c.through).where(*mine).correlate(events).scalar_subquery()
-    listing = sa.exists().select_from(archivings.join(listed, listed.c.listing == archivings.c.listing))
+    mine = (archivings.c.session == sa.bindparam("session", type_=BigInteger), archivings.c.version <= then)
+    through = sa.select(archivings.c.through).where(*mine).scalar_subquery()
     no_lead = sa.literal_column(f"NOT ({LEAD})", Boolean)
     below = sa.and_(no_lead, _e.position <= sa.func.coalesce(through, sa.literal_column("0")))
-    unmarked = sa.or_(below, listing.where(*mine, listed.c.event == _e.id).correlate(events))
+    listing = sa.select(archivings.c.listing).where(*mine).scalar_subquery()
+    in_listing = sa.exists().where(listed.c.listing == listing, listed.c.event == _e.id).correlate(events)
+    unmarked = sa.or_(below, sa.case((listing.is_not(None), in_listing), else_=sa.false()))
     some = sa.literal_column("EXISTS (SELECT 1 FROM archivings)", Boolean)
     active = sa.and_(sa.literal_column("NOT events.archived", Boolean), sa.not_(sa.case((some, unmarked), else_=sa.false())))
-    return sa.or_(active, _e.archived_version > then)
+    return sa.and_(sa.or_(active, _e.archived_version > then), sa.not_(was_archived_before(then)))
+
+
+def was_archived_before(then: ColumnElement[int]) -> ColumnElement[bool]:
+    """Whether a rewind made the event active again that was archived at this log version. Looks once whether there is one."""
+    p = past_archivings.c
+    mine = sa.exists().where(p.event == _e.id, p.since <= then, p.until > then).correlate(events)
+    return sa.case((sa.literal_column("EXISTS (SELECT 1 FROM past_archivings)", Boolean), mine), else_=sa.false())
 
 
 def archived_through(session: ColumnElement[int]) -> ColumnElement[int]:

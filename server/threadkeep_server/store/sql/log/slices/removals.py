@@ -23,7 +23,8 @@ removals = Table("removals", metadata, Column("session", BigInteger, primary_key
 
 def is_there(session: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     """Whether the session exists: events whose session does not are waiting for removal."""
-    return sa.exists().where(sessions.c.id == session)
+    # The column may be of a table that the query around is correlated to itself.
+    return sa.exists().where(sessions.c.id == session).correlate_except(sessions)
 
 
 def has_event(key: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:

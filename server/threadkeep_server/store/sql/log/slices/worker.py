@@ -55,6 +55,19 @@ class Slices:
         while await self._units.write(lambda connection: self._slice(connection, session)):
             pass
 
+    async def settle(self, tenant: str, find: Callable[[Connection], int | None]) -> int | None:
+        """Does what is left for the session that `find` returns, before a transaction that would have to do it at once. Returns
+        the session."""
+
+        def unit(connection: Connection) -> tuple[int | None, bool]:
+            session = find(connection)
+            return session, session is not None and self.waits(connection, session)
+
+        session, waits = await self._units.of(tenant).read(unit)
+        if session is not None and waits:
+            await self.finish(session)
+        return session
+
     def waits(self, connection: Connection, session: int | None = None) -> bool:
         """Whether something is left, for the session or for any."""
         query = sa.select(self._table.c.session).limit(1)

@@ -1,1 +1,1 @@
-"""What several writers of the log share."""
+"""What several writers of the log share, and the statements of appends."""

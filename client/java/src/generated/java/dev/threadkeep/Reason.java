@@ -77,6 +77,8 @@ public enum Reason {
   OPERATION_CONFLICT,
   /** A read as of a moment for which the server does not know which events were active, because an older server wrote them. Read as of from_log_version or later. Code FAILED_PRECONDITION. {"reason":"HISTORY_UNKNOWN","domain":"threadkeep.dev","metadata":{"session_id":"s1","from_log_version":"12"}} */
   HISTORY_UNKNOWN,
+  /** The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE. {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}} */
+  WEBHOOK_FAILED,
   /** The server is newer than this SDK; see {@link ThreadkeepException#reasonName()}. */
   UNKNOWN_TO_SDK
 }

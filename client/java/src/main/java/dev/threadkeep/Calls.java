@@ -1,6 +1,7 @@
 package dev.threadkeep;
 
 import dev.threadkeep.v1.SessionRef;
+import dev.threadkeep.v1.StateScope;
 import io.grpc.Channel;
 import io.grpc.MethodDescriptor;
 import java.time.Duration;
@@ -35,6 +36,44 @@ abstract sealed class Calls implements AutoCloseable permits ThreadkeepClient {
    */
   public SessionRef ref(String sessionId) {
     return whose.toBuilder().setSessionId(sessionId).build();
+  }
+
+  /**
+   * Returns a handle on the state of this client's user in its app, without a call.
+   *
+   * @return the handle
+   */
+  public StateHandle userState() {
+    return userState(whose.getUserId());
+  }
+
+  /**
+   * Returns a handle on the state of a user in this client's app, without a call.
+   *
+   * @param userId the user
+   * @return the handle
+   */
+  public StateHandle userState(String userId) {
+    return new StateHandle(this, StateScope.STATE_SCOPE_USER, whose.toBuilder().setUserId(userId).build());
+  }
+
+  /**
+   * Returns a handle on the state of this client's app, which all its users share, without a call.
+   *
+   * @return the handle
+   */
+  public StateHandle appState() {
+    return appState(whose.getApp());
+  }
+
+  /**
+   * Returns a handle on the state of an app, without a call.
+   *
+   * @param app the app
+   * @return the handle
+   */
+  public StateHandle appState(String app) {
+    return new StateHandle(this, StateScope.STATE_SCOPE_APP, SessionRef.newBuilder().setApp(app).build());
   }
 
   /**

@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -93,31 +94,82 @@ final class Connection implements AutoCloseable {
         return ClientCalls.blockingUnaryCall(channel(), method, options, request);
       } catch (StatusRuntimeException error) {
         var failure = failure(error.getStatus(), error.getTrailers());
-        boolean broke = failure.code() == Status.Code.UNAVAILABLE && !RetryPolicy.CODES.contains(error.getStatus().getCode().name());
-        if (!broke || attempt >= retry.attempts() || !(method.isSafe() || method.isIdempotent())) {
+        if (!isRepeated(method, error.getStatus(), failure, attempt) || !paused(attempt)) {
           throw failure;
         }
-        LOG.log(Level.DEBUG, "{0} is called again: {1}", method.getFullMethodName(), failure.getMessage());
       }
     }
   }
 
+  /** Calls like {@link #call}, without waiting. */
   <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
-    var answer = ClientCalls.futureUnaryCall(channel().newCall(method, options(timeout)), request);
     var future = new CompletableFuture<R>();
+    attempt(method, request, options(timeout), future, 1);
+    return future;
+  }
+
+  private <Q, R> void attempt(MethodDescriptor<Q, R> method, Q request, CallOptions options, CompletableFuture<R> future, int attempt) {
+    var answer = ClientCalls.futureUnaryCall(channel().newCall(method, options), request);
     future.whenComplete((response, error) -> answer.cancel(true)); // no effect unless the future was canceled
     answer.addListener(
         () -> {
           try {
             future.complete(answer.get());
           } catch (ExecutionException error) {
-            future.completeExceptionally(failure(Status.fromThrowable(error), Status.trailersFromThrowable(error)));
+            var status = Status.fromThrowable(error);
+            var failure = failure(status, Status.trailersFromThrowable(error));
+            if (isRepeated(method, status, failure, attempt)) {
+              later(pause(attempt), () -> attempt(method, request, options, future, attempt + 1), future);
+            } else {
+              future.completeExceptionally(failure);
+            }
           } catch (InterruptedException | RuntimeException canceled) {
             future.cancel(false);
           }
         },
         Runnable::run);
-    return future;
+  }
+
+  /** Runs this after a pause, unless the future was canceled or the client was closed. */
+  private void later(Duration pause, Runnable attempt, CompletableFuture<?> future) {
+    var timer = CompletableFuture.delayedExecutor(pause.toNanos(), TimeUnit.NANOSECONDS);
+    timer.execute(
+        () -> {
+          try {
+            if (!future.isDone()) {
+              attempt.run();
+            }
+          } catch (IllegalStateException isClosed) {
+            future.completeExceptionally(failure(Status.CANCELLED, null));
+          }
+        });
+  }
+
+  /** Returns whether a failed call is sent again here: one whose connection broke, with a code that gRPC does not retry. */
+  private boolean isRepeated(MethodDescriptor<?, ?> method, Status status, ThreadkeepException failure, int attempt) {
+    boolean broke = failure.code() == Status.Code.UNAVAILABLE && !RetryPolicy.CODES.contains(status.getCode().name());
+    if (!broke || attempt >= retry.attempts() || !(method.isSafe() || method.isIdempotent())) {
+      return false;
+    }
+    LOG.log(Level.DEBUG, "{0} is called again: {1}", method.getFullMethodName(), failure.getMessage());
+    return true;
+  }
+
+  /** Returns a pause of up to a bound that doubles with each attempt: a server that ends breaks many connections at once. */
+  private Duration pause(int attempt) {
+    long bound = Math.min(retry.longest().toNanos(), retry.first().toNanos() << Math.min(attempt - 1, 10));
+    return Duration.ofNanos(ThreadLocalRandom.current().nextLong(bound + 1));
+  }
+
+  /** Pauses; false if the thread was interrupted. */
+  private boolean paused(int attempt) {
+    try {
+      TimeUnit.NANOSECONDS.sleep(pause(attempt).toNanos());
+      return true;
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
   }
 
   private static CallOptions options(Duration timeout) {

@@ -8,6 +8,7 @@ import dev.threadkeep.options.EventsOptions;
 import dev.threadkeep.options.SearchOptions;
 import dev.threadkeep.options.UpdateOptions;
 import dev.threadkeep.options.WatchOptions;
+import dev.threadkeep.v1.Branch;
 import dev.threadkeep.v1.CallToolRequest;
 import dev.threadkeep.v1.CallToolResponse;
 import dev.threadkeep.v1.CreateSessionResponse;
@@ -17,7 +18,14 @@ import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.GetContextResponse;
 import dev.threadkeep.v1.GetEventRequest;
 import dev.threadkeep.v1.GetSessionRequest;
+import dev.threadkeep.v1.ListBranchesRequest;
+import dev.threadkeep.v1.ListBranchesResponse;
 import dev.threadkeep.v1.ListEventsResponse;
+import dev.threadkeep.v1.ListUsageRequest;
+import dev.threadkeep.v1.ListUsageResponse;
+import dev.threadkeep.v1.LoadSessionRequest;
+import dev.threadkeep.v1.LoadSessionResponse;
+import dev.threadkeep.v1.MoveSessionRequest;
 import dev.threadkeep.v1.SearchEventsResponse;
 import dev.threadkeep.v1.SearchHit;
 import dev.threadkeep.v1.SearchServiceGrpc;
@@ -27,6 +35,7 @@ import dev.threadkeep.v1.SessionRef;
 import dev.threadkeep.v1.SessionServiceGrpc;
 import dev.threadkeep.v1.SubscriptionServiceGrpc;
 import dev.threadkeep.v1.ToolServiceGrpc;
+import dev.threadkeep.v1.UsageEntry;
 import dev.threadkeep.v1.WatchSessionResponse;
 import java.lang.System.Logger.Level;
 import java.util.List;
@@ -106,6 +115,41 @@ public final class SessionHandle extends SessionWindow {
   }
 
   /**
+   * Returns the session, its state, and a page of its events or a context, all as of one moment. Reasons: SESSION_NOT_FOUND,
+   * AMBIGUOUS_SESSION.
+   *
+   * @param change changes the request, for example its filter, its spec, which loads a context, or its state_scopes
+   * @return the session, its state and its log
+   */
+  public LoadSessionResponse load(Consumer<LoadSessionRequest.Builder> change) {
+    var request = LoadSessionRequest.newBuilder().setSession(ref);
+    change.accept(request);
+    return client.call(EventServiceGrpc.getLoadSessionMethod(), request.build());
+  }
+
+  /**
+   * Lists the branches that have events, with their counts: the root first. Reasons: SESSION_NOT_FOUND.
+   *
+   * @return the branches, page by page
+   */
+  public Pages<Branch> branches() {
+    var request = ListBranchesRequest.newBuilder().setSession(ref).build();
+    return Pages.of(client, EventServiceGrpc.getListBranchesMethod(), request, ListBranchesResponse::getBranchesList);
+  }
+
+  /**
+   * Lists the token usage by turn, invocation and branch. A turn in two pages has an entry of each. Reasons: SESSION_NOT_FOUND.
+   *
+   * @param change changes the request, for example its branch, its after_seq or its before_seq
+   * @return the entries, page by page
+   */
+  public Pages<UsageEntry> usage(Consumer<ListUsageRequest.Builder> change) {
+    var request = ListUsageRequest.newBuilder().setSession(ref);
+    change.accept(request);
+    return Pages.of(client, EventServiceGrpc.getListUsageMethod(), request.build(), ListUsageResponse::getEntriesList);
+  }
+
+  /**
    * Updates the session: what is set, and nothing else. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag).
    *
    * @param options sets the options, see {@link UpdateOptions}
@@ -115,6 +159,31 @@ public final class SessionHandle extends SessionWindow {
     var chosen = new UpdateOptions();
     options.accept(chosen);
     return client.call(SessionServiceGrpc.getUpdateSessionMethod(), chosen.request(ref)).getSession();
+  }
+
+  /**
+   * Gives the session to another user of its app, with its events, state, labels and policy. Requires a credential with the role
+   * admin that is not bound to a user. This handle does not find it any more: the ref of the result names it. Memories that came
+   * from it stay with the former owner. Reasons: SESSION_NOT_FOUND, SESSION_ALREADY_EXISTS, PERMISSION_DENIED.
+   *
+   * @param newUserId user who gets the session
+   * @return the session, of its new owner
+   */
+  public Session move(String newUserId) {
+    return move(newUserId, Events.newEventId());
+  }
+
+  /**
+   * Like {@link #move(String)}, with an id of the call: a repeated call with the same id changes nothing and returns the session.
+   * Reasons: OPERATION_CONFLICT too.
+   *
+   * @param newUserId user who gets the session
+   * @param operationId id of the call
+   * @return the session, of its new owner
+   */
+  public Session move(String newUserId, String operationId) {
+    var request = MoveSessionRequest.newBuilder().setSession(ref).setNewUserId(newUserId).setOperationId(operationId);
+    return client.call(SessionServiceGrpc.getMoveSessionMethod(), request.build()).getSession();
   }
 
   /**

@@ -1,5 +1,8 @@
 package dev.threadkeep;
 
+import dev.threadkeep.history.ForkOptions;
+import dev.threadkeep.history.Point;
+import dev.threadkeep.internal.Compactor;
 import dev.threadkeep.options.ApplyOptions;
 import dev.threadkeep.options.CompactOptions;
 import dev.threadkeep.v1.ApplyCompactionRequest;
@@ -13,6 +16,7 @@ import dev.threadkeep.v1.CompactionServiceGrpc;
 import dev.threadkeep.v1.EraseEventsRequest;
 import dev.threadkeep.v1.EraseEventsResponse;
 import dev.threadkeep.v1.EventServiceGrpc;
+import dev.threadkeep.v1.ForkSessionResponse;
 import dev.threadkeep.v1.GetContextResponse;
 import dev.threadkeep.v1.ListCompactionsRequest;
 import dev.threadkeep.v1.ListCompactionsResponse;
@@ -24,14 +28,20 @@ import dev.threadkeep.v1.ReplaceEventsRequest;
 import dev.threadkeep.v1.ReplaceEventsResponse;
 import dev.threadkeep.v1.ReplaceSuffixRequest;
 import dev.threadkeep.v1.ReplaceSuffixResponse;
+import dev.threadkeep.v1.RewindSessionRequest;
+import dev.threadkeep.v1.RewindSessionResponse;
 import dev.threadkeep.v1.SessionEvent;
 import dev.threadkeep.v1.SessionRef;
+import dev.threadkeep.v1.SessionServiceGrpc;
+import dev.threadkeep.v1.StateScope;
 import dev.threadkeep.v1.SummaryPrompt;
+import io.grpc.Status;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
-/** The calls of a session handle that change what its context has. */
+
+/** The calls of a session handle that change what its context has, or copy it. */
 abstract sealed class SessionWindow permits SessionHandle {
   final ThreadkeepClient client;
   final SessionRef ref;
@@ -39,6 +49,15 @@ abstract sealed class SessionWindow permits SessionHandle {
   SessionWindow(ThreadkeepClient client, SessionRef ref) {
     this.client = client;
     this.ref = ref;
+  }
+
+  /**
+   * Returns a handle on the state of this session.
+   *
+   * @return the handle
+   */
+  public StateHandle state() {
+    return new StateHandle(client, StateScope.STATE_SCOPE_SESSION, ref);
   }
 
   /**
@@ -115,7 +134,7 @@ abstract sealed class SessionWindow permits SessionHandle {
   public ApplyCompactionResponse applyCompaction(long expectedWindowVersion, Consumer<ApplyOptions> options) {
     var chosen = new ApplyOptions();
     options.accept(chosen);
-    return client.call(CompactionServiceGrpc.getApplyCompactionMethod(), Compactor.identified(chosen.request(ref, expectedWindowVersion)));
+    return client.call(CompactionServiceGrpc.getApplyCompactionMethod(), identified(chosen.request(ref, expectedWindowVersion)));
   }
 
   /**
@@ -168,7 +187,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    */
   public ApplyCompactionResponse compactContext(GetContextResponse seen, List<CompactionInsert> inserts) {
     var request = ApplyCompactionRequest.newBuilder().setSession(ref).addAllInserts(inserts).build();
-    return client.call(CompactionServiceGrpc.getApplyCompactionMethod(), Compactor.ofContext(request, seen));
+    return client.call(CompactionServiceGrpc.getApplyCompactionMethod(), ofContext(request, seen));
   }
 
   /**
@@ -222,14 +241,102 @@ abstract sealed class SessionWindow permits SessionHandle {
   }
 
   /**
+   * Goes back to a point. See {@link #rewind(Point, Consumer)}.
+   *
+   * @param to the last thing that stays: {@code trip.rewind(Point.event("m12"))}
+   * @return the result
+   */
+  public RewindSessionResponse rewind(Point to) {
+    return rewind(to, request -> {});
+  }
+
+  /**
+   * Goes back to a point: what came after it leaves the window, what left the window since is active again unless it was erased,
+   * and the session's state has the values of then. At most 10,000 events leave or come back. Reasons: SESSION_NOT_FOUND,
+   * EVENT_NOT_FOUND, VERSION_MISMATCH, HISTORY_UNKNOWN, OPERATION_CONFLICT.
+   *
+   * @param to the last thing that stays
+   * @param change changes the request, for example its mode, which archives by default, or its operation id
+   * @return the result
+   */
+  public RewindSessionResponse rewind(Point to, Consumer<RewindSessionRequest.Builder> change) {
+    var request = RewindSessionRequest.newBuilder().setSession(ref).setOperationId(Events.newEventId());
+    to.set(request);
+    change.accept(request);
+    return client.call(EventServiceGrpc.getRewindSessionMethod(), request.build());
+  }
+
+  /**
+   * Creates a session that is a copy of this one as it is. See {@link #fork(String, Consumer)}.
+   *
+   * @param newSessionId id of the fork; empty for one that the server generates
+   * @return the fork
+   */
+  public ForkSessionResponse fork(String newSessionId) {
+    return fork(newSessionId, o -> {});
+  }
+
+  /**
+   * Creates a session that is a copy of this one, of the same user, as it is or as of a point: {@code trip.fork("again", o ->
+   * o.at(Point.seq(12)))}. It has the events up to there, archived ones included, with their ids, seqs and times, and the window,
+   * the compactions and the session's state of then; its parent names this session. Writers continue while it is copied. Reasons:
+   * SESSION_NOT_FOUND, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT, QUOTA_EXCEEDED.
+   *
+   * @param newSessionId id of the fork; empty for one that the server generates
+   * @param options sets the options, see {@link ForkOptions}
+   * @return the fork
+   */
+  public ForkSessionResponse fork(String newSessionId, Consumer<ForkOptions> options) {
+    var chosen = new ForkOptions();
+    options.accept(chosen);
+    return client.call(SessionServiceGrpc.getForkSessionMethod(), chosen.request(ref, newSessionId));
+  }
+
+  /**
    * Erases the content of events, active or archived, in all their versions. Reasons: EVENT_NOT_FOUND, PERMISSION_DENIED.
    *
    * @param eventIds at most 1,000 ids
    * @return the result, with a receipt
    */
   public EraseEventsResponse eraseEvents(List<String> eventIds) {
+    return eraseEvents(eventIds, request -> {});
+  }
+
+  /**
+   * Erases the content of events. See {@link #eraseEvents(List)}. Reasons: OPERATION_CONFLICT, VERSION_MISMATCH.
+   *
+   * @param eventIds at most 1,000 ids
+   * @param change changes the request, for example its operation id
+   * @return the result, with a receipt
+   */
+  public EraseEventsResponse eraseEvents(List<String> eventIds, Consumer<EraseEventsRequest.Builder> change) {
     var request = EraseEventsRequest.newBuilder().setSession(ref).addAllEventIds(eventIds).setOperationId(Events.newEventId());
+    change.accept(request);
     return client.call(EventServiceGrpc.getEraseEventsMethod(), request.build());
+  }
+
+  /**
+   * Erases the content of the events of invocations, at most 1,000: while the result has more, call again. See {@link
+   * #eraseEvents(List)}.
+   *
+   * @param invocationIds at most 64 ids
+   * @param change changes the request, for example its operation id
+   * @return the result, with a receipt
+   */
+  public EraseEventsResponse eraseInvocations(List<String> invocationIds, Consumer<EraseEventsRequest.Builder> change) {
+    return eraseEvents(List.of(), request -> change.accept(request.addAllInvocationIds(invocationIds)));
+  }
+
+  /**
+   * Erases the content of the events of exactly one branch, at most 1,000: while the result has more, call again. See {@link
+   * #eraseEvents(List)}.
+   *
+   * @param branch the branch, not the root
+   * @param change changes the request, for example its operation id
+   * @return the result, with a receipt
+   */
+  public EraseEventsResponse eraseBranch(String branch, Consumer<EraseEventsRequest.Builder> change) {
+    return eraseEvents(List.of(), request -> change.accept(request.setBranch(branch)));
   }
 
   /**
@@ -246,5 +353,31 @@ abstract sealed class SessionWindow permits SessionHandle {
     request.addAllEvents(Events.withIds(events)).setOperationId(Events.newEventId());
     change.accept(request);
     return client.call(EventServiceGrpc.getReplaceSuffixMethod(), request.build());
+  }
+
+  /** Returns the request with a compaction id, so that retries apply it once. */
+  private static ApplyCompactionRequest identified(ApplyCompactionRequest request) {
+    return request.getCompactionId().isEmpty() ? request.toBuilder().setCompactionId(Events.newEventId()).build() : request;
+  }
+
+  /** Returns the request that archives exactly the events of a context. */
+  private static ApplyCompactionRequest ofContext(ApplyCompactionRequest request, GetContextResponse seen) {
+    if (seen.getCompactableThroughSeq() == 0) {
+      throw ThreadkeepException.of(
+          Status.Code.FAILED_PRECONDITION,
+          Reason.NOTHING_TO_COMPACT,
+          "no event of this context may be archived: it is empty, or its spec left out the first events");
+    }
+    var application = identified(request).toBuilder();
+    application.getInsertsBuilderList().stream()
+        .flatMap(insert -> insert.getEventsBuilderList().stream())
+        .map(event -> event.setSynthetic(true))
+        .filter(event -> event.getCompactionSource().isEmpty())
+        .forEach(event -> event.setCompactionSource("summary"));
+    return application
+        .setExpectedWindowVersion(seen.getWindowVersion())
+        .setFromSeq(seen.getFirstSeq())
+        .setThroughSeq(seen.getCompactableThroughSeq())
+        .build();
   }
 }

@@ -5,6 +5,7 @@ import dev.threadkeep.options.ExpiredOptions;
 import dev.threadkeep.options.SearchOptions;
 import dev.threadkeep.options.SessionsOptions;
 import dev.threadkeep.options.UserEventsOptions;
+import dev.threadkeep.options.UsersOptions;
 import dev.threadkeep.options.WatchOptions;
 import dev.threadkeep.v1.ConsumerServiceGrpc;
 import dev.threadkeep.v1.DeleteAppRequest;
@@ -21,6 +22,7 @@ import dev.threadkeep.v1.ListConsumersResponse;
 import dev.threadkeep.v1.ListSessionsResponse;
 import dev.threadkeep.v1.ListToolsRequest;
 import dev.threadkeep.v1.ListUserEventsResponse;
+import dev.threadkeep.v1.ListUsersResponse;
 import dev.threadkeep.v1.MemoryScope;
 import dev.threadkeep.v1.PolicyScope;
 import dev.threadkeep.v1.SearchEventsResponse;
@@ -35,6 +37,7 @@ import dev.threadkeep.v1.ToolDefinition;
 import dev.threadkeep.v1.ToolServiceGrpc;
 import dev.threadkeep.v1.UserEvent;
 import dev.threadkeep.v1.UserPolicyScope;
+import dev.threadkeep.v1.UserRef;
 import dev.threadkeep.v1.WatchAllResponse;
 import java.time.Duration;
 import java.util.List;
@@ -128,6 +131,31 @@ public final class ThreadkeepClient extends Calls {
     var chosen = new SessionsOptions();
     options.accept(chosen);
     return call(SessionServiceGrpc.getListSessionsMethod(), chosen.request(whose));
+  }
+
+  /**
+   * Lists the users that have sessions, memories or state in this client's app, unless the options say otherwise, each with its
+   * app, in a fixed order. Reasons: PERMISSION_DENIED with a token that is bound to a user.
+   *
+   * @param options sets the options, see {@link UsersOptions}
+   * @return the users, page by page
+   */
+  public Pages<UserRef> users(Consumer<UsersOptions> options) {
+    var chosen = new UsersOptions();
+    options.accept(chosen);
+    return Pages.of(this, SessionServiceGrpc.getListUsersMethod(), chosen.request(whose), ListUsersResponse::getUsersList);
+  }
+
+  /**
+   * Returns one page of the users. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @param options sets the options, see {@link UsersOptions}
+   * @return the page, and the token of the next one
+   */
+  public ListUsersResponse usersPage(Consumer<UsersOptions> options) {
+    var chosen = new UsersOptions();
+    options.accept(chosen);
+    return call(SessionServiceGrpc.getListUsersMethod(), chosen.request(whose));
   }
 
   /**

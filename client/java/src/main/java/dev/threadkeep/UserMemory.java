@@ -8,7 +8,6 @@ import dev.threadkeep.v1.AddSessionToMemoryResponse;
 import dev.threadkeep.v1.DeleteMemoriesRequest;
 import dev.threadkeep.v1.DeleteMemoriesResponse;
 import dev.threadkeep.v1.GetMemoriesRequest;
-import dev.threadkeep.v1.GetMemoriesResponse;
 import dev.threadkeep.v1.ListMemoriesRequest;
 import dev.threadkeep.v1.ListMemoriesResponse;
 import dev.threadkeep.v1.ListMemoryNamespacesRequest;
@@ -16,6 +15,7 @@ import dev.threadkeep.v1.ListMemoryNamespacesResponse;
 import dev.threadkeep.v1.MemoryEntry;
 import dev.threadkeep.v1.MemoryIds;
 import dev.threadkeep.v1.MemoryName;
+import dev.threadkeep.v1.MemoryNames;
 import dev.threadkeep.v1.MemoryNamespace;
 import dev.threadkeep.v1.MemoryScope;
 import dev.threadkeep.v1.MemoryServiceGrpc;
@@ -24,8 +24,11 @@ import dev.threadkeep.v1.SearchMemoryResponse;
 import dev.threadkeep.v1.SessionRef;
 import dev.threadkeep.v1.UpsertMemoriesRequest;
 import dev.threadkeep.v1.UpsertMemoriesResponse;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * A handle on the long-term memory of one user in one app. Creating it makes no call, and it is valid as long as its client.
@@ -112,7 +115,7 @@ public final class UserMemory {
   }
 
   /**
-   * Lists the entries, most recently added first.
+   * Lists the entries, most recently written first.
    *
    * @return the entries, page by page
    */
@@ -121,7 +124,7 @@ public final class UserMemory {
   }
 
   /**
-   * Lists the matching entries, most recently added first.
+   * Lists the matching entries, most recently written first.
    *
    * @param request filter and page size; ListMemoriesRequest.getDefaultInstance() for all
    * @return the entries, page by page
@@ -132,7 +135,7 @@ public final class UserMemory {
   }
 
   /**
-   * Deletes entries permanently.
+   * Deletes entries of the root namespace permanently.
    *
    * @param ids their ids
    * @return the receipt
@@ -165,34 +168,104 @@ public final class UserMemory {
   }
 
   /**
-   * Writes entries, all or none: those that exist are replaced. Reasons: VERSION_MISMATCH of an expected etag.
+   * Deletes the entries with these names permanently.
    *
-   * @param writes the entries; each needs an id
-   * @return the result for each entry
+   * @param names their namespaces and ids
+   * @return the receipt
    */
-  public UpsertMemoriesResponse upsert(MemoryWrite... writes) {
-    var request = UpsertMemoriesRequest.newBuilder().setScope(scope).addAllWrites(List.of(writes));
+  public DeleteMemoriesResponse deleteNames(MemoryName... names) {
+    return delete(DeleteMemoriesRequest.newBuilder().setNames(MemoryNames.newBuilder().addAllNames(List.of(names))));
+  }
+
+  /**
+   * Deletes the entries in a namespace and below it permanently.
+   *
+   * @param labels its labels, at least one
+   * @return the receipt
+   */
+  public DeleteMemoriesResponse deleteNamespace(String... labels) {
+    return delete(DeleteMemoriesRequest.newBuilder().setNamespace(MemoryNamespace.newBuilder().addAllLabels(List.of(labels))));
+  }
+
+  /**
+   * Writes entries, all or none: those with the same namespace and id are replaced. See {@link #upsert(List, Consumer)}.
+   *
+   * @param entries the entries
+   * @return the outcome and the etag of each entry
+   */
+  public UpsertMemoriesResponse upsert(MemoryEntry... entries) {
+    return upsert(Stream.of(entries).map(entry -> MemoryWrite.newBuilder().setMemory(entry).build()).toList(), request -> {});
+  }
+
+  /**
+   * Writes entries, all or none: those with the same namespace and id are replaced. Entries without an id get one in a copy.
+   * Reasons: VERSION_MISMATCH of an expected etag, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
+   *
+   * @param writes the entries, and the etags that stored ones must have
+   * @param change changes the request, for example its if_exists
+   * @return the outcome and the etag of each entry
+   */
+  public UpsertMemoriesResponse upsert(List<MemoryWrite> writes, Consumer<UpsertMemoriesRequest.Builder> change) {
+    var request = UpsertMemoriesRequest.newBuilder().setScope(scope).addAllWrites(writes);
+    request.getWritesBuilderList().stream()
+        .map(MemoryWrite.Builder::getMemoryBuilder)
+        .filter(entry -> entry.getId().isEmpty())
+        .forEach(entry -> entry.setId(Events.newEventId()));
+    change.accept(request);
     return client.call(MemoryServiceGrpc.getUpsertMemoriesMethod(), request.build());
   }
 
   /**
-   * Returns entries by their namespaces and ids.
+   * Returns the entry with this id in a namespace.
    *
-   * @param names the names
-   * @return one lookup for each name
+   * @param id its id
+   * @param namespace labels of the namespace; none means the root
+   * @return the entry, if there is one
    */
-  public GetMemoriesResponse get(MemoryName... names) {
-    var request = GetMemoriesRequest.newBuilder().setScope(scope).addAllNames(List.of(names));
-    return client.call(MemoryServiceGrpc.getGetMemoriesMethod(), request.build());
+  public Optional<MemoryEntry> get(String id, String... namespace) {
+    return get(List.of(MemoryName.newBuilder().setId(id).addAllNamespace(List.of(namespace)).build()), request -> {}).get(0);
   }
 
   /**
-   * Lists the namespaces that have entries.
+   * Returns entries by their names. Large entries take several calls, each with the timeout.
+   *
+   * @param names namespaces and ids, at most 1,000
+   * @param change changes the request, for example its refresh_ttl
+   * @return an entry for each name, in order, if there is one
+   */
+  public List<Optional<MemoryEntry>> get(List<MemoryName> names, Consumer<GetMemoriesRequest.Builder> change) {
+    var found = new ArrayList<Optional<MemoryEntry>>();
+    while (found.size() < names.size()) {
+      var request = GetMemoriesRequest.newBuilder().setScope(scope).addAllNames(names.subList(found.size(), names.size()));
+      change.accept(request);
+      var returned = client.call(MemoryServiceGrpc.getGetMemoriesMethod(), request.build()).getMemoriesList().stream()
+          .takeWhile(lookup -> !lookup.getOmitted()).toList();
+      if (returned.isEmpty()) {
+        throw new IllegalStateException("the server returned no entry for the first name");
+      }
+      returned.forEach(lookup -> found.add(lookup.hasEntry() ? Optional.of(lookup.getEntry()) : Optional.empty()));
+    }
+    return found;
+  }
+
+  /**
+   * Lists the namespaces that have entries, in order; the root has no labels.
    *
    * @return the namespaces, page by page
    */
   public Pages<MemoryNamespace> namespaces() {
-    var request = ListMemoryNamespacesRequest.newBuilder().setScope(scope).build();
-    return Pages.of(client, MemoryServiceGrpc.getListMemoryNamespacesMethod(), request, ListMemoryNamespacesResponse::getNamespacesList);
+    return namespaces(request -> {});
+  }
+
+  /**
+   * Lists the namespaces that have entries, in order; the root has no labels.
+   *
+   * @param change changes the request, for example its prefix, its suffix or its max_depth
+   * @return the namespaces, page by page
+   */
+  public Pages<MemoryNamespace> namespaces(Consumer<ListMemoryNamespacesRequest.Builder> change) {
+    var request = ListMemoryNamespacesRequest.newBuilder().setScope(scope);
+    change.accept(request);
+    return Pages.of(client, MemoryServiceGrpc.getListMemoryNamespacesMethod(), request.build(), ListMemoryNamespacesResponse::getNamespacesList);
   }
 }

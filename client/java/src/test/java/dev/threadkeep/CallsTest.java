@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -95,6 +96,41 @@ class CallsTest {
     var error = assertThrows(ThreadkeepException.class, () -> client.session("s").append(Events.user("Hi")));
     assertEquals(Status.Code.UNAVAILABLE, error.code());
     assertEquals(5, server.requests.size());
+  }
+
+  /** Breaks the connection this many times, as gRPC reports it, then succeeds. */
+  private void breakFirst(int times) {
+    var left = new AtomicInteger(times);
+    server.answer =
+        request -> {
+          if (left.getAndDecrement() > 0) {
+            throw Status.INTERNAL.withDescription("RST_STREAM closed stream").asRuntimeException();
+          }
+          return AppendEventsResponse.newBuilder().setLogVersion(1).build();
+        };
+  }
+
+  @Test
+  void callWhoseConnectionBreaksIsSentAtMostFiveTimes() throws Exception {
+    breakFirst(4);
+    assertEquals(1, client.session("s").append(Events.user("Hi")).logVersion());
+    breakFirst(4);
+    assertEquals(1, appendAsync(client).get(30, TimeUnit.SECONDS).getLogVersion());
+    assertEquals(10, server.requests.size());
+    breakFirst(9);
+    assertEquals(Status.Code.UNAVAILABLE, assertThrows(ThreadkeepException.class, () -> client.session("s").append(Events.user("Hi"))).code());
+    breakFirst(9);
+    var failed = assertThrows(ExecutionException.class, () -> appendAsync(client).get(30, TimeUnit.SECONDS));
+    assertEquals(Status.Code.UNAVAILABLE, ((ThreadkeepException) failed.getCause()).code());
+    assertEquals(20, server.requests.size());
+  }
+
+  @Test
+  void unsafeCallWhoseConnectionBreaksIsNotRepeated() {
+    breakFirst(1);
+    var call = client.callAsync(SessionServiceGrpc.getCreateSessionMethod(), CreateSessionRequest.getDefaultInstance());
+    assertThrows(ExecutionException.class, () -> call.get(30, TimeUnit.SECONDS));
+    assertEquals(1, server.requests.size());
   }
 
   @Test

@@ -163,4 +163,10 @@ class CompactorTest {
     trip.applyCompaction(4, o -> o.archiveThrough(2, 5).insert("e6", List.of(Events.assistant("Mine."))).compactionId("c1"));
     assertEquals("2 5 e6 c1", String.join(" ", "" + last().getFromSeq(), "" + last().getThroughSeq(), last().getInserts(0).getBeforeEventId(), last().getCompactionId()));
   }
+
+  @Test
+  void strategiesThatArePlannedElsewhereHaveAName() {
+    assertEquals("summaries", Strategies.webhook("summaries").getWebhook().getName());
+    assertEquals("compactor", Strategies.compactedBy("compactor").getConsumer().getName());
+  }
 }

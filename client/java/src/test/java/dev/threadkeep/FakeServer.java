@@ -30,11 +30,19 @@ import dev.threadkeep.v1.DeleteUserResponse;
 import dev.threadkeep.v1.EventServiceGrpc.EventServiceImplBase;
 import dev.threadkeep.v1.GetContextRequest;
 import dev.threadkeep.v1.GetContextResponse;
+import dev.threadkeep.v1.GetMemoriesRequest;
+import dev.threadkeep.v1.GetMemoriesResponse;
+import dev.threadkeep.v1.GetStateRequest;
+import dev.threadkeep.v1.GetStateResponse;
 import dev.threadkeep.v1.ListMemoriesRequest;
 import dev.threadkeep.v1.ListMemoriesResponse;
 import dev.threadkeep.v1.ListSessionsRequest;
 import dev.threadkeep.v1.ListSessionsResponse;
+import dev.threadkeep.v1.ListUsersRequest;
+import dev.threadkeep.v1.ListUsersResponse;
 import dev.threadkeep.v1.MemoryServiceGrpc.MemoryServiceImplBase;
+import dev.threadkeep.v1.PatchStateRequest;
+import dev.threadkeep.v1.PatchStateResponse;
 import dev.threadkeep.v1.PlanCompactionRequest;
 import dev.threadkeep.v1.PlanCompactionResponse;
 import dev.threadkeep.v1.ReplayParkedChangesRequest;
@@ -45,7 +53,10 @@ import dev.threadkeep.v1.SearchMemoryRequest;
 import dev.threadkeep.v1.SearchMemoryResponse;
 import dev.threadkeep.v1.SearchServiceGrpc.SearchServiceImplBase;
 import dev.threadkeep.v1.SessionServiceGrpc.SessionServiceImplBase;
+import dev.threadkeep.v1.StateServiceGrpc.StateServiceImplBase;
 import dev.threadkeep.v1.SubscriptionServiceGrpc.SubscriptionServiceImplBase;
+import dev.threadkeep.v1.UpsertMemoriesRequest;
+import dev.threadkeep.v1.UpsertMemoriesResponse;
 import dev.threadkeep.v1.WatchAllRequest;
 import dev.threadkeep.v1.WatchAllResponse;
 import dev.threadkeep.v1.WatchSessionRequest;
@@ -97,6 +108,7 @@ final class FakeServer {
             .addService(new Compactions())
             .addService(new Search())
             .addService(new Memories())
+            .addService(new States())
             .addService(new Subscriptions())
             .addService(new Consumers())
             .intercept(new Credentials())
@@ -195,6 +207,11 @@ final class FakeServer {
 
   private final class Sessions extends SessionServiceImplBase {
     @Override
+    public void listUsers(ListUsersRequest request, StreamObserver<ListUsersResponse> out) {
+      serve(request, out, ListUsersResponse.class);
+    }
+
+    @Override
     public void createSession(CreateSessionRequest request, StreamObserver<CreateSessionResponse> out) {
       serve(request, out, CreateSessionResponse.class);
     }
@@ -261,8 +278,30 @@ final class FakeServer {
     }
 
     @Override
+    public void upsertMemories(UpsertMemoriesRequest request, StreamObserver<UpsertMemoriesResponse> out) {
+      serve(request, out, UpsertMemoriesResponse.class);
+    }
+
+    @Override
+    public void getMemories(GetMemoriesRequest request, StreamObserver<GetMemoriesResponse> out) {
+      serve(request, out, GetMemoriesResponse.class);
+    }
+
+    @Override
     public void deleteMemories(DeleteMemoriesRequest request, StreamObserver<DeleteMemoriesResponse> out) {
       serve(request, out, DeleteMemoriesResponse.class);
+    }
+  }
+
+  private final class States extends StateServiceImplBase {
+    @Override
+    public void getState(GetStateRequest request, StreamObserver<GetStateResponse> out) {
+      serve(request, out, GetStateResponse.class);
+    }
+
+    @Override
+    public void patchState(PatchStateRequest request, StreamObserver<PatchStateResponse> out) {
+      serve(request, out, PatchStateResponse.class);
     }
   }
 

@@ -8,10 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.threadkeep.filter.Authors;
 import dev.threadkeep.filter.EventFilters;
 import dev.threadkeep.filter.MemoryProvider;
+import dev.threadkeep.history.ForkOptions;
+import dev.threadkeep.history.Point;
 import dev.threadkeep.internal.Address;
 import dev.threadkeep.internal.RetryPolicy;
 import dev.threadkeep.options.AppendOptions;
+import dev.threadkeep.options.CreateOptions;
 import dev.threadkeep.options.Expect;
+import dev.threadkeep.options.SessionsOptions;
 import dev.threadkeep.options.Start;
 import dev.threadkeep.options.UpdateOptions;
 import dev.threadkeep.options.WatchOptions;
@@ -21,9 +25,14 @@ import dev.threadkeep.v1.ContextMode;
 import dev.threadkeep.v1.ContextSpec;
 import dev.threadkeep.v1.CreateIfMissing;
 import dev.threadkeep.v1.EventFilter;
+import dev.threadkeep.v1.ForkSessionRequest;
 import dev.threadkeep.v1.IfExists;
+import dev.threadkeep.v1.RewindSessionRequest;
 import dev.threadkeep.v1.Role;
+import dev.threadkeep.v1.SessionParent;
 import dev.threadkeep.v1.SessionRef;
+import dev.threadkeep.v1.StateDelta;
+import dev.threadkeep.v1.StatePatch;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
@@ -44,6 +53,12 @@ class OptionsTest {
     bare.setCreateIfMissing(CreateIfMissing.getDefaultInstance()).setIfExists(IfExists.IF_EXISTS_IGNORE).setExpectedLastEventId("");
     assertEquals(bare.build(), all.request(SESSION, List.of()));
     assertEquals(3, new AppendOptions().expect(Expect.logVersion(3)).request(SESSION, List.of()).getExpectedLogVersion());
+    var changed = new AppendOptions().operationId("a1").state(patch -> patch.putSet("cart", "3")).userState(patch -> patch.addRemove("k")).appState(patch -> {});
+    var delta = StateDelta.newBuilder().setSession(StatePatch.newBuilder().putSet("cart", "3")).setUser(StatePatch.newBuilder().addRemove("k")).setApp(StatePatch.newBuilder());
+    assertEquals(AppendEventsRequest.newBuilder().setSession(SESSION).setOperationId("a1").setStateDelta(delta).build(), changed.request(SESSION, List.of()));
+    assertEquals(Map.of("cart", "3"), new CreateOptions().state("cart", "3").request(SESSION).getStateMap());
+    var parent = SessionParent.newBuilder().setUid("u").setAtSeq(2).build();
+    assertEquals(parent, new CreateOptions().parent(parent).request(SESSION).getParent());
   }
 
   @Test
@@ -55,6 +70,32 @@ class OptionsTest {
     assertFalse(patch.hasUpdateMask());
     assertEquals(Map.of("a", "1"), patch.getSetLabelsMap());
     assertEquals(List.of("b"), patch.getRemoveLabelsList());
+  }
+
+  @Test
+  void forkOptionsSetTheRequest() {
+    var bare = new ForkOptions().request(SESSION, "");
+    assertEquals(36, bare.getOperationId().length());
+    assertEquals(ForkSessionRequest.newBuilder().setSession(SESSION).setOperationId(bare.getOperationId()).build(), bare);
+    var all = new ForkOptions().at(Point.seq(2)).at(Point.invocation("i1")).neverExpires().metadata("").label("kind", "retry").withoutParentLabels().contextBytes(0);
+    var wanted = ForkSessionRequest.newBuilder().setSession(SESSION).setNewSessionId("again").setAtInvocationId("i1").setMetadataJson("").setContextBytes(0);
+    wanted.setOperationId("f1").putLabels("kind", "retry").setWithoutParentLabels(true).getExpiryBuilder().setNeverExpires(true);
+    assertEquals(wanted.build(), all.operationId("f1").request(SESSION, "again"));
+    assertEquals("u1", new UpdateOptions().operationId("u1").request(SESSION).getOperationId());
+    var list = new SessionsOptions().withState().forkedFrom("s").request(SESSION);
+    assertTrue(list.getWithState() && list.getForkedFrom().equals("s"));
+  }
+
+  @Test
+  void pointIsOneFieldOfARequest() {
+    for (var each : List.of(Point.seq(3), Point.event("e"), Point.invocation("i"), Point.logVersion(0))) {
+      var rewind = RewindSessionRequest.newBuilder();
+      each.set(rewind);
+      assertEquals(1, rewind.getAllFields().size(), each.toString());
+    }
+    var rewind = RewindSessionRequest.newBuilder();
+    Point.event("e1").set(rewind);
+    assertEquals(RewindSessionRequest.newBuilder().setAtEventId("e1").build(), rewind.build());
   }
 
   @Test

@@ -7,6 +7,7 @@ import com.google.protobuf.Message;
 import dev.threadkeep.options.ErasureOptions;
 import dev.threadkeep.options.SearchOptions;
 import dev.threadkeep.options.SessionsOptions;
+import dev.threadkeep.options.UsersOptions;
 import dev.threadkeep.options.WatchOptions;
 import dev.threadkeep.v1.AppScope;
 import dev.threadkeep.v1.ChangeScope;
@@ -19,9 +20,12 @@ import dev.threadkeep.v1.DeleteUserResponse;
 import dev.threadkeep.v1.ErasureReceipt;
 import dev.threadkeep.v1.ListSessionsRequest;
 import dev.threadkeep.v1.ListSessionsResponse;
+import dev.threadkeep.v1.ListUsersRequest;
+import dev.threadkeep.v1.ListUsersResponse;
 import dev.threadkeep.v1.SearchEventsRequest;
 import dev.threadkeep.v1.SearchEventsResponse;
 import dev.threadkeep.v1.SearchMode;
+import dev.threadkeep.v1.UserRef;
 import dev.threadkeep.v1.UserScope;
 import dev.threadkeep.v1.WatchAllRequest;
 import io.grpc.Status;
@@ -67,6 +71,10 @@ class ScopesTest {
     if (request instanceof ListSessionsRequest) {
       return ListSessionsResponse.getDefaultInstance();
     }
+    if (request instanceof ListUsersRequest users) {
+      String next = users.getPageToken().isEmpty() ? "more" : "";
+      return ListUsersResponse.newBuilder().addUsers(UserRef.newBuilder().setUserId("u" + users.getPageToken())).setNextPageToken(next).build();
+    }
     if (request instanceof SearchEventsRequest) {
       return SearchEventsResponse.getDefaultInstance();
     }
@@ -102,6 +110,17 @@ class ScopesTest {
     assertEquals(RED.toBuilder().setApp("shop").setUserId("ada").build(), listed(o -> {}));
     client.sessions().iterator().hasNext();
     assertEquals(ListSessionsRequest.newBuilder().setApp("shop").setUserId("ada").build(), last());
+  }
+
+  @Test
+  void usersAreThoseOfTheClientsAppUnlessTheOptionsSayOtherwise() {
+    assertEquals(List.of("u", "umore"), client.users(o -> o.pageSize(1)).stream().map(UserRef::getUserId).toList());
+    var own = ListUsersRequest.newBuilder().setApp("shop").setPageSize(1).setPageToken("more").build();
+    assertEquals(own, last());
+    assertEquals("more", client.usersPage(UsersOptions::allApps).getNextPageToken());
+    assertEquals(ListUsersRequest.getDefaultInstance(), last());
+    client.usersPage(o -> o.allApps().app("").pageToken("t"));
+    assertEquals(ListUsersRequest.newBuilder().setApp("").setPageToken("t").build(), last());
   }
 
   @Test

@@ -9,14 +9,32 @@ import dev.threadkeep.v1.AddSessionToMemoryRequest;
 import dev.threadkeep.v1.AddSessionToMemoryResponse;
 import dev.threadkeep.v1.DeleteMemoriesRequest;
 import dev.threadkeep.v1.DeleteMemoriesResponse;
+import dev.threadkeep.v1.GetMemoriesRequest;
+import dev.threadkeep.v1.GetMemoriesResponse;
+import dev.threadkeep.v1.GetStateRequest;
+import dev.threadkeep.v1.GetStateResponse;
+import dev.threadkeep.v1.IfMemoryExists;
 import dev.threadkeep.v1.ListMemoriesRequest;
 import dev.threadkeep.v1.ListMemoriesResponse;
+import dev.threadkeep.v1.MemoryLookup;
+import dev.threadkeep.v1.MemoryName;
 import dev.threadkeep.v1.MemoryScope;
+import dev.threadkeep.v1.MemoryWrite;
+import dev.threadkeep.v1.PatchStateRequest;
+import dev.threadkeep.v1.PatchStateResponse;
 import dev.threadkeep.v1.SearchMemoryRequest;
 import dev.threadkeep.v1.SearchMemoryResponse;
+import dev.threadkeep.v1.SessionRef;
+import dev.threadkeep.v1.State;
+import dev.threadkeep.v1.StatePatch;
+import dev.threadkeep.v1.StateScope;
+import dev.threadkeep.v1.UpsertMemoriesRequest;
+import dev.threadkeep.v1.UpsertMemoriesResponse;
 import io.grpc.Status;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -98,5 +116,54 @@ class UserMemoryTest {
     var texts = client.memory().list(ListMemoriesRequest.newBuilder().setPageSize(1).build()).stream().map(Events::textOf).toList();
     assertEquals(List.of("one", "two"), texts);
     assertEquals(2, server.requests.size());
+  }
+
+  @Test
+  void entriesAreUpsertedWithIdsAndLookedUpInSeveralCalls() {
+    server.answer = request -> UpsertMemoriesResponse.getDefaultInstance();
+    var seat = UserMemory.remember("Window seat.");
+    client.memory().upsert(List.of(MemoryWrite.newBuilder().setMemory(seat).setExpectedEtag("").build()), r -> r.setIfExists(IfMemoryExists.IF_MEMORY_EXISTS_IGNORE));
+    var upsert = (UpsertMemoriesRequest) server.requests.get(0);
+    assertEquals(36, upsert.getWrites(0).getMemory().getId().length());
+    assertTrue(upsert.getWrites(0).hasExpectedEtag() && seat.getId().isEmpty());
+    assertEquals(IfMemoryExists.IF_MEMORY_EXISTS_IGNORE, upsert.getIfExists());
+    var one = MemoryLookup.newBuilder().setEntry(seat);
+    var pages = List.of(
+        GetMemoriesResponse.newBuilder().addMemories(one).addMemories(MemoryLookup.newBuilder()).addMemories(MemoryLookup.newBuilder().setOmitted(true)),
+        GetMemoriesResponse.newBuilder().addMemories(one));
+    server.answer = request -> pages.get(server.requests.size() - 2).build();
+    var names = Stream.of("1", "2", "3").map(id -> MemoryName.newBuilder().setId(id).build()).toList();
+    assertEquals(List.of(Optional.of(seat), Optional.empty(), Optional.of(seat)), client.memory().get(names, r -> r.setRefreshTtl(true)));
+    var rest = (GetMemoriesRequest) server.requests.get(2);
+    assertEquals(List.of(names.get(2)), rest.getNamesList());
+    assertTrue(rest.getRefreshTtl());
+  }
+
+  @Test
+  void stateIsOfOneVersionAlthoughOthersChangeIt() {
+    var pages = List.of(page(1, "a", "a"), page(2, "", "b"), page(2, "b", "a"), page(2, "", "c"));
+    server.answer = request -> pages.get(server.requests.size() - 1);
+    var state = client.session("trip").state().get();
+    assertEquals(State.newBuilder().setVersion(2).putValues("a", "1").putValues("c", "1").build(), state);
+    var keys = server.requests.stream().map(request -> ((GetStateRequest) request).getAfterKey()).toList();
+    assertEquals(List.of("", "a", "", "b"), keys);
+    assertEquals(client.ref("trip"), ((GetStateRequest) server.requests.get(3)).getSession());
+  }
+
+  private static GetStateResponse page(long version, String next, String key) {
+    return GetStateResponse.newBuilder().setState(State.newBuilder().setVersion(version).putValues(key, "1")).setNextKey(next).build();
+  }
+
+  @Test
+  void patchIsOfItsScope() {
+    server.answer = request -> PatchStateResponse.newBuilder().setVersion(4).build();
+    assertEquals(4, client.userState("bob").patch(3, patch -> patch.putSet("cart", "3").addRemove("draft")));
+    var ofBob = SessionRef.newBuilder().setApp("shop").setUserId("bob");
+    var patch = StatePatch.newBuilder().putSet("cart", "3").addRemove("draft");
+    var wanted = PatchStateRequest.newBuilder().setScope(StateScope.STATE_SCOPE_USER).setSession(ofBob).setPatch(patch).setExpectedVersion(3);
+    assertEquals(wanted.build(), server.requests.get(0));
+    client.appState().patch(change -> change.addRemove("draft"));
+    var own = PatchStateRequest.newBuilder().setScope(StateScope.STATE_SCOPE_APP).setSession(SessionRef.newBuilder().setApp("shop"));
+    assertEquals(own.setPatch(StatePatch.newBuilder().addRemove("draft")).build(), server.requests.get(1));
   }
 }

@@ -520,6 +520,50 @@ private static final long serialVersionUID = 0L;
     return changeTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : changeTime_;
   }
 
+  public static final int COMPACTION_DUE_FIELD_NUMBER = 11;
+  private dev.threadkeep.v1.CompactionDue compactionDue_;
+  /**
+   * <pre>
+   * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+   * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+   * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+   * @return Whether the compactionDue field is set.
+   */
+  @java.lang.Override
+  public boolean hasCompactionDue() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+   * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+   * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+   * @return The compactionDue.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.CompactionDue getCompactionDue() {
+    return compactionDue_ == null ? dev.threadkeep.v1.CompactionDue.getDefaultInstance() : compactionDue_;
+  }
+  /**
+   * <pre>
+   * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+   * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+   * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.CompactionDueOrBuilder getCompactionDueOrBuilder() {
+    return compactionDue_ == null ? dev.threadkeep.v1.CompactionDue.getDefaultInstance() : compactionDue_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -563,6 +607,9 @@ private static final long serialVersionUID = 0L;
     }
     if (kindCase_ == 10) {
       output.writeMessage(10, (dev.threadkeep.v1.RemovalNotice) kind_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(11, getCompactionDue());
     }
     getUnknownFields().writeTo(output);
   }
@@ -612,6 +659,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(10, (dev.threadkeep.v1.RemovalNotice) kind_);
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(11, getCompactionDue());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -643,6 +694,11 @@ private static final long serialVersionUID = 0L;
     if (hasChangeTime()) {
       if (!getChangeTime()
           .equals(other.getChangeTime())) return false;
+    }
+    if (hasCompactionDue() != other.hasCompactionDue()) return false;
+    if (hasCompactionDue()) {
+      if (!getCompactionDue()
+          .equals(other.getCompactionDue())) return false;
     }
     if (!getKindCase().equals(other.getKindCase())) return false;
     switch (kindCase_) {
@@ -697,6 +753,10 @@ private static final long serialVersionUID = 0L;
     if (hasChangeTime()) {
       hash = (37 * hash) + CHANGE_TIME_FIELD_NUMBER;
       hash = (53 * hash) + getChangeTime().hashCode();
+    }
+    if (hasCompactionDue()) {
+      hash = (37 * hash) + COMPACTION_DUE_FIELD_NUMBER;
+      hash = (53 * hash) + getCompactionDue().hashCode();
     }
     switch (kindCase_) {
       case 2:
@@ -863,6 +923,7 @@ private static final long serialVersionUID = 0L;
         internalGetSessionFieldBuilder();
         internalGetVersionsFieldBuilder();
         internalGetChangeTimeFieldBuilder();
+        internalGetCompactionDueFieldBuilder();
       }
     }
     @java.lang.Override
@@ -902,6 +963,11 @@ private static final long serialVersionUID = 0L;
       if (changeTimeBuilder_ != null) {
         changeTimeBuilder_.dispose();
         changeTimeBuilder_ = null;
+      }
+      compactionDue_ = null;
+      if (compactionDueBuilder_ != null) {
+        compactionDueBuilder_.dispose();
+        compactionDueBuilder_ = null;
       }
       kindCase_ = 0;
       kind_ = null;
@@ -961,6 +1027,12 @@ private static final long serialVersionUID = 0L;
             : changeTimeBuilder_.build();
         to_bitField0_ |= 0x00000004;
       }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.compactionDue_ = compactionDueBuilder_ == null
+            ? compactionDue_
+            : compactionDueBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1018,6 +1090,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasChangeTime()) {
         mergeChangeTime(other.getChangeTime());
+      }
+      if (other.hasCompactionDue()) {
+        mergeCompactionDue(other.getCompactionDue());
       }
       switch (other.getKindCase()) {
         case BATCH: {
@@ -1142,6 +1217,13 @@ private static final long serialVersionUID = 0L;
               kindCase_ = 10;
               break;
             } // case 82
+            case 90: {
+              input.readMessage(
+                  internalGetCompactionDueFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 90
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2808,6 +2890,181 @@ private static final long serialVersionUID = 0L;
         changeTime_ = null;
       }
       return changeTimeBuilder_;
+    }
+
+    private dev.threadkeep.v1.CompactionDue compactionDue_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.CompactionDue, dev.threadkeep.v1.CompactionDue.Builder, dev.threadkeep.v1.CompactionDueOrBuilder> compactionDueBuilder_;
+    /**
+     * <pre>
+     * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+     * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+     * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+     * @return Whether the compactionDue field is set.
+     */
+    public boolean hasCompactionDue() {
+      return ((bitField0_ & 0x00000400) != 0);
+    }
+    /**
+     * <pre>
+     * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+     * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+     * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+     * @return The compactionDue.
+     */
+    public dev.threadkeep.v1.CompactionDue getCompactionDue() {
+      if (compactionDueBuilder_ == null) {
+        return compactionDue_ == null ? dev.threadkeep.v1.CompactionDue.getDefaultInstance() : compactionDue_;
+      } else {
+        return compactionDueBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+     * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+     * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+     */
+    public Builder setCompactionDue(dev.threadkeep.v1.CompactionDue value) {
+      if (compactionDueBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        compactionDue_ = value;
+      } else {
+        compactionDueBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+     * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+     * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+     */
+    public Builder setCompactionDue(
+        dev.threadkeep.v1.CompactionDue.Builder builderForValue) {
+      if (compactionDueBuilder_ == null) {
+        compactionDue_ = builderForValue.build();
+      } else {
+        compactionDueBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+     * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+     * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+     */
+    public Builder mergeCompactionDue(dev.threadkeep.v1.CompactionDue value) {
+      if (compactionDueBuilder_ == null) {
+        if (((bitField0_ & 0x00000400) != 0) &&
+          compactionDue_ != null &&
+          compactionDue_ != dev.threadkeep.v1.CompactionDue.getDefaultInstance()) {
+          getCompactionDueBuilder().mergeFrom(value);
+        } else {
+          compactionDue_ = value;
+        }
+      } else {
+        compactionDueBuilder_.mergeFrom(value);
+      }
+      if (compactionDue_ != null) {
+        bitField0_ |= 0x00000400;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+     * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+     * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+     */
+    public Builder clearCompactionDue() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      compactionDue_ = null;
+      if (compactionDueBuilder_ != null) {
+        compactionDueBuilder_.dispose();
+        compactionDueBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+     * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+     * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+     */
+    public dev.threadkeep.v1.CompactionDue.Builder getCompactionDueBuilder() {
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return internalGetCompactionDueFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+     * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+     * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+     */
+    public dev.threadkeep.v1.CompactionDueOrBuilder getCompactionDueOrBuilder() {
+      if (compactionDueBuilder_ != null) {
+        return compactionDueBuilder_.getMessageOrBuilder();
+      } else {
+        return compactionDue_ == null ?
+            dev.threadkeep.v1.CompactionDue.getDefaultInstance() : compactionDue_;
+      }
+    }
+    /**
+     * <pre>
+     * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+     * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+     * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.CompactionDue, dev.threadkeep.v1.CompactionDue.Builder, dev.threadkeep.v1.CompactionDueOrBuilder> 
+        internalGetCompactionDueFieldBuilder() {
+      if (compactionDueBuilder_ == null) {
+        compactionDueBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.CompactionDue, dev.threadkeep.v1.CompactionDue.Builder, dev.threadkeep.v1.CompactionDueOrBuilder>(
+                getCompactionDue(),
+                getParentForChildren(),
+                isClean());
+        compactionDue_ = null;
+      }
+      return compactionDueBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.Change)

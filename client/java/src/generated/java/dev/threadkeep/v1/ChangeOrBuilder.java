@@ -275,5 +275,38 @@ public interface ChangeOrBuilder extends
    */
   com.google.protobuf.TimestampOrBuilder getChangeTimeOrBuilder();
 
+  /**
+   * <pre>
+   * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+   * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+   * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+   * @return Whether the compactionDue field is set.
+   */
+  boolean hasCompactionDue();
+  /**
+   * <pre>
+   * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+   * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+   * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+   * @return The compactionDue.
+   */
+  dev.threadkeep.v1.CompactionDue getCompactionDue();
+  /**
+   * <pre>
+   * Set if the session should be compacted by the consumer that receives the change: a policy names it as its strategy, and
+   * the append made the trigger fire. Later appends have it again until the session is compacted; if versions.window_version is
+   * no longer the session's, another delivery was answered meanwhile. Only in deliveries to consumers.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CompactionDue compaction_due = 11 [json_name = "compactionDue"];</code>
+   */
+  dev.threadkeep.v1.CompactionDueOrBuilder getCompactionDueOrBuilder();
+
   dev.threadkeep.v1.Change.KindCase getKindCase();
 }

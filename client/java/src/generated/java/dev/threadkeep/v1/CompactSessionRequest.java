@@ -92,7 +92,8 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionStrategy strategy_;
   /**
    * <pre>
-   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -104,7 +105,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -116,7 +118,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -902,7 +905,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionStrategy, dev.threadkeep.v1.CompactionStrategy.Builder, dev.threadkeep.v1.CompactionStrategyOrBuilder> strategyBuilder_;
     /**
      * <pre>
-     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -913,7 +917,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -928,7 +933,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -948,7 +954,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -966,7 +973,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -991,7 +999,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -1008,7 +1017,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -1020,7 +1030,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -1035,7 +1046,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>

@@ -39,7 +39,8 @@ public interface CompactSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -48,7 +49,8 @@ public interface CompactSessionRequestOrBuilder extends
   boolean hasStrategy();
   /**
    * <pre>
-   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -57,7 +59,8 @@ public interface CompactSessionRequestOrBuilder extends
   dev.threadkeep.v1.CompactionStrategy getStrategy();
   /**
    * <pre>
-   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to run. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>

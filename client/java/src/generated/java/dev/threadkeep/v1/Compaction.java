@@ -144,8 +144,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object strategy_ = "";
   /**
    * <pre>
-   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-   * bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+   * 255 bytes.
    * </pre>
    *
    * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -166,8 +166,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-   * bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+   * 255 bytes.
    * </pre>
    *
    * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1464,8 +1464,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object strategy_ = "";
     /**
      * <pre>
-     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-     * bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+     * 255 bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1485,8 +1485,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-     * bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+     * 255 bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1507,8 +1507,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-     * bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+     * 255 bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1525,8 +1525,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-     * bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+     * 255 bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -1540,8 +1540,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-     * bytes.
+     * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+     * 255 bytes.
      * </pre>
      *
      * <code>string strategy = 3 [json_name = "strategy"];</code>

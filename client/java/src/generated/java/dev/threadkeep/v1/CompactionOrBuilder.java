@@ -59,8 +59,8 @@ public interface CompactionOrBuilder extends
 
   /**
    * <pre>
-   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-   * bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+   * 255 bytes.
    * </pre>
    *
    * <code>string strategy = 3 [json_name = "strategy"];</code>
@@ -69,8 +69,8 @@ public interface CompactionOrBuilder extends
   java.lang.String getStrategy();
   /**
    * <pre>
-   * Strategy of the compaction, for example "sliding_window", "replace_events" or a name from the caller. At most 255
-   * bytes.
+   * Strategy of the compaction, for example "sliding_window", "replace_events", "webhook" or a name from the caller. At most
+   * 255 bytes.
    * </pre>
    *
    * <code>string strategy = 3 [json_name = "strategy"];</code>

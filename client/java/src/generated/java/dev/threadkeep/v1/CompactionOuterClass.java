@@ -67,6 +67,16 @@ public final class CompactionOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_StrategyPipeline_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_WebhookStrategy_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_WebhookStrategy_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ConsumerStrategy_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ConsumerStrategy_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_CompactionStrategy_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -91,6 +101,11 @@ public final class CompactionOuterClass {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_CompactionPlan_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_CompactionPlanRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_CompactionPlanRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_Compaction_descriptor;
   static final 
@@ -131,53 +146,70 @@ public final class CompactionOuterClass {
       "\210\001\001\022\035\n\nmin_tokens\030\002 \001(\005R\tminTokensB\r\n\013_k" +
       "eep_turns\"K\n\020StrategyPipeline\0227\n\005steps\030\001" +
       " \003(\0132!.threadkeep.v1.CompactionStrategyR" +
-      "\005steps\"\277\003\n\022CompactionStrategy\022E\n\016sliding" +
-      "_window\030\001 \001(\0132\034.threadkeep.v1.SlidingWin" +
-      "dowH\000R\rslidingWindow\022<\n\013turn_window\030\002 \001(" +
-      "\0132\031.threadkeep.v1.TurnWindowH\000R\nturnWind" +
-      "ow\022?\n\014token_budget\030\003 \001(\0132\032.threadkeep.v1" +
-      ".TokenBudgetH\000R\013tokenBudget\022N\n\021recursive" +
-      "_summary\030\004 \001(\0132\037.threadkeep.v1.Recursive" +
-      "SummaryH\000R\020recursiveSummary\022L\n\021trim_tool" +
-      "_results\030\005 \001(\0132\036.threadkeep.v1.TrimToolR" +
-      "esultsH\000R\017trimToolResults\022=\n\010pipeline\030\006 " +
-      "\001(\0132\037.threadkeep.v1.StrategyPipelineH\000R\010" +
-      "pipelineB\006\n\004kind\"\251\001\n\020CompactionPolicy\022:\n" +
-      "\007trigger\030\001 \001(\0132 .threadkeep.v1.Compactio" +
-      "nTriggerR\007trigger\022=\n\010strategy\030\002 \001(\0132!.th" +
-      "readkeep.v1.CompactionStrategyR\010strategy" +
-      "\022\032\n\010disabled\030\003 \001(\010R\010disabled\"o\n\020Compacti" +
-      "onInsert\022&\n\017before_event_id\030\001 \001(\tR\rbefor" +
-      "eEventId\0223\n\006events\030\002 \003(\0132\033.threadkeep.v1" +
-      ".SessionEventR\006events\"\203\001\n\rSummaryPrompt\022" +
-      "#\n\rsystem_prompt\030\001 \001(\tR\014systemPrompt\022\026\n\006" +
-      "prompt\030\002 \001(\tR\006prompt\022\035\n\nmax_tokens\030\003 \001(\005" +
-      "R\tmaxTokens\022\026\n\006digest\030\004 \001(\tR\006digest\"\334\002\n\016" +
-      "CompactionPlan\022*\n\021archive_event_ids\030\001 \003(" +
-      "\tR\017archiveEventIds\0229\n\007inserts\030\002 \003(\0132\037.th" +
-      "readkeep.v1.CompactionInsertR\007inserts\022C\n" +
-      "\016summary_prompt\030\003 \001(\0132\034.threadkeep.v1.Su" +
-      "mmaryPromptR\rsummaryPrompt\022\032\n\010strategy\030\004" +
-      " \001(\tR\010strategy\022\026\n\006branch\030\005 \001(\tR\006branch\0225" +
-      "\n\006before\030\006 \001(\0132\035.threadkeep.v1.WindowCou" +
-      "ntersR\006before\0223\n\005after\030\007 \001(\0132\035.threadkee" +
-      "p.v1.WindowCountersR\005after\"\254\004\n\nCompactio" +
-      "n\022#\n\rcompaction_id\030\001 \001(\tR\014compactionId\022;" +
-      "\n\013create_time\030\002 \001(\0132\032.google.protobuf.Ti" +
-      "mestampR\ncreateTime\022\032\n\010strategy\030\003 \001(\tR\010s" +
-      "trategy\022\024\n\005actor\030\004 \001(\tR\005actor\022\026\n\006branch\030" +
-      "\005 \001(\tR\006branch\022\'\n\017archived_events\030\006 \001(\003R\016" +
-      "archivedEvents\022\033\n\tfirst_seq\030\007 \001(\003R\010first" +
-      "Seq\022\031\n\010last_seq\030\010 \001(\003R\007lastSeq\022,\n\022insert" +
-      "ed_event_ids\030\t \003(\tR\020insertedEventIds\0225\n\006" +
-      "before\030\n \001(\0132\035.threadkeep.v1.WindowCount" +
-      "ersR\006before\0223\n\005after\030\013 \001(\0132\035.threadkeep." +
-      "v1.WindowCountersR\005after\022\037\n\013log_version\030" +
-      "\014 \001(\003R\nlogVersion\022%\n\016window_version\030\r \001(" +
-      "\003R\rwindowVersion\022/\n\005usage\030\016 \001(\0132\031.thread" +
-      "keep.v1.TokenUsageR\005usageBU\n\021dev.threadk" +
-      "eep.v1P\001Z>github.com/threadkeep/threadke" +
-      "ep-go/threadkeep/v1;threadkeepv1b\006proto3"
+      "\005steps\"%\n\017WebhookStrategy\022\022\n\004name\030\001 \001(\tR" +
+      "\004name\"&\n\020ConsumerStrategy\022\022\n\004name\030\001 \001(\tR" +
+      "\004name\"\272\004\n\022CompactionStrategy\022E\n\016sliding_" +
+      "window\030\001 \001(\0132\034.threadkeep.v1.SlidingWind" +
+      "owH\000R\rslidingWindow\022<\n\013turn_window\030\002 \001(\013" +
+      "2\031.threadkeep.v1.TurnWindowH\000R\nturnWindo" +
+      "w\022?\n\014token_budget\030\003 \001(\0132\032.threadkeep.v1." +
+      "TokenBudgetH\000R\013tokenBudget\022N\n\021recursive_" +
+      "summary\030\004 \001(\0132\037.threadkeep.v1.RecursiveS" +
+      "ummaryH\000R\020recursiveSummary\022L\n\021trim_tool_" +
+      "results\030\005 \001(\0132\036.threadkeep.v1.TrimToolRe" +
+      "sultsH\000R\017trimToolResults\022=\n\010pipeline\030\006 \001" +
+      "(\0132\037.threadkeep.v1.StrategyPipelineH\000R\010p" +
+      "ipeline\022:\n\007webhook\030\007 \001(\0132\036.threadkeep.v1" +
+      ".WebhookStrategyH\000R\007webhook\022=\n\010consumer\030" +
+      "\010 \001(\0132\037.threadkeep.v1.ConsumerStrategyH\000" +
+      "R\010consumerB\006\n\004kind\"\251\001\n\020CompactionPolicy\022" +
+      ":\n\007trigger\030\001 \001(\0132 .threadkeep.v1.Compact" +
+      "ionTriggerR\007trigger\022=\n\010strategy\030\002 \001(\0132!." +
+      "threadkeep.v1.CompactionStrategyR\010strate" +
+      "gy\022\032\n\010disabled\030\003 \001(\010R\010disabled\"o\n\020Compac" +
+      "tionInsert\022&\n\017before_event_id\030\001 \001(\tR\rbef" +
+      "oreEventId\0223\n\006events\030\002 \003(\0132\033.threadkeep." +
+      "v1.SessionEventR\006events\"\203\001\n\rSummaryPromp" +
+      "t\022#\n\rsystem_prompt\030\001 \001(\tR\014systemPrompt\022\026" +
+      "\n\006prompt\030\002 \001(\tR\006prompt\022\035\n\nmax_tokens\030\003 \001" +
+      "(\005R\tmaxTokens\022\026\n\006digest\030\004 \001(\tR\006digest\"\334\002" +
+      "\n\016CompactionPlan\022*\n\021archive_event_ids\030\001 " +
+      "\003(\tR\017archiveEventIds\0229\n\007inserts\030\002 \003(\0132\037." +
+      "threadkeep.v1.CompactionInsertR\007inserts\022" +
+      "C\n\016summary_prompt\030\003 \001(\0132\034.threadkeep.v1." +
+      "SummaryPromptR\rsummaryPrompt\022\032\n\010strategy" +
+      "\030\004 \001(\tR\010strategy\022\026\n\006branch\030\005 \001(\tR\006branch" +
+      "\0225\n\006before\030\006 \001(\0132\035.threadkeep.v1.WindowC" +
+      "ountersR\006before\0223\n\005after\030\007 \001(\0132\035.threadk" +
+      "eep.v1.WindowCountersR\005after\"\303\003\n\025Compact" +
+      "ionPlanRequest\022\035\n\nrequest_id\030\001 \001(\tR\trequ" +
+      "estId\022\030\n\007webhook\030\002 \001(\tR\007webhook\022\026\n\006tenan" +
+      "t\030\003 \001(\tR\006tenant\0223\n\007session\030\004 \001(\0132\031.threa" +
+      "dkeep.v1.SessionRefR\007session\022\037\n\013log_vers" +
+      "ion\030\005 \001(\003R\nlogVersion\022%\n\016window_version\030" +
+      "\006 \001(\003R\rwindowVersion\022:\n\007trigger\030\007 \001(\0132 ." +
+      "threadkeep.v1.CompactionTriggerR\007trigger" +
+      "\022\026\n\006branch\030\010 \001(\tR\006branch\0225\n\006window\030\t \001(\013" +
+      "2\035.threadkeep.v1.WindowCountersR\006window\022" +
+      "3\n\006events\030\n \003(\0132\033.threadkeep.v1.SessionE" +
+      "ventR\006events\022\034\n\ttruncated\030\013 \001(\010R\ttruncat" +
+      "ed\"\254\004\n\nCompaction\022#\n\rcompaction_id\030\001 \001(\t" +
+      "R\014compactionId\022;\n\013create_time\030\002 \001(\0132\032.go" +
+      "ogle.protobuf.TimestampR\ncreateTime\022\032\n\010s" +
+      "trategy\030\003 \001(\tR\010strategy\022\024\n\005actor\030\004 \001(\tR\005" +
+      "actor\022\026\n\006branch\030\005 \001(\tR\006branch\022\'\n\017archive" +
+      "d_events\030\006 \001(\003R\016archivedEvents\022\033\n\tfirst_" +
+      "seq\030\007 \001(\003R\010firstSeq\022\031\n\010last_seq\030\010 \001(\003R\007l" +
+      "astSeq\022,\n\022inserted_event_ids\030\t \003(\tR\020inse" +
+      "rtedEventIds\0225\n\006before\030\n \001(\0132\035.threadkee" +
+      "p.v1.WindowCountersR\006before\0223\n\005after\030\013 \001" +
+      "(\0132\035.threadkeep.v1.WindowCountersR\005after" +
+      "\022\037\n\013log_version\030\014 \001(\003R\nlogVersion\022%\n\016win" +
+      "dow_version\030\r \001(\003R\rwindowVersion\022/\n\005usag" +
+      "e\030\016 \001(\0132\031.threadkeep.v1.TokenUsageR\005usag" +
+      "eBU\n\021dev.threadkeep.v1P\001Z>github.com/thr" +
+      "eadkeep/threadkeep-go/threadkeep/v1;thre" +
+      "adkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -234,38 +266,56 @@ public final class CompactionOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_StrategyPipeline_descriptor,
         new java.lang.String[] { "Steps", });
-    internal_static_threadkeep_v1_CompactionStrategy_descriptor =
+    internal_static_threadkeep_v1_WebhookStrategy_descriptor =
       getDescriptor().getMessageTypes().get(8);
+    internal_static_threadkeep_v1_WebhookStrategy_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_WebhookStrategy_descriptor,
+        new java.lang.String[] { "Name", });
+    internal_static_threadkeep_v1_ConsumerStrategy_descriptor =
+      getDescriptor().getMessageTypes().get(9);
+    internal_static_threadkeep_v1_ConsumerStrategy_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ConsumerStrategy_descriptor,
+        new java.lang.String[] { "Name", });
+    internal_static_threadkeep_v1_CompactionStrategy_descriptor =
+      getDescriptor().getMessageTypes().get(10);
     internal_static_threadkeep_v1_CompactionStrategy_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CompactionStrategy_descriptor,
-        new java.lang.String[] { "SlidingWindow", "TurnWindow", "TokenBudget", "RecursiveSummary", "TrimToolResults", "Pipeline", "Kind", });
+        new java.lang.String[] { "SlidingWindow", "TurnWindow", "TokenBudget", "RecursiveSummary", "TrimToolResults", "Pipeline", "Webhook", "Consumer", "Kind", });
     internal_static_threadkeep_v1_CompactionPolicy_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_threadkeep_v1_CompactionPolicy_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CompactionPolicy_descriptor,
         new java.lang.String[] { "Trigger", "Strategy", "Disabled", });
     internal_static_threadkeep_v1_CompactionInsert_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_threadkeep_v1_CompactionInsert_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CompactionInsert_descriptor,
         new java.lang.String[] { "BeforeEventId", "Events", });
     internal_static_threadkeep_v1_SummaryPrompt_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_threadkeep_v1_SummaryPrompt_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SummaryPrompt_descriptor,
         new java.lang.String[] { "SystemPrompt", "Prompt", "MaxTokens", "Digest", });
     internal_static_threadkeep_v1_CompactionPlan_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_threadkeep_v1_CompactionPlan_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CompactionPlan_descriptor,
         new java.lang.String[] { "ArchiveEventIds", "Inserts", "SummaryPrompt", "Strategy", "Branch", "Before", "After", });
+    internal_static_threadkeep_v1_CompactionPlanRequest_descriptor =
+      getDescriptor().getMessageTypes().get(15);
+    internal_static_threadkeep_v1_CompactionPlanRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_CompactionPlanRequest_descriptor,
+        new java.lang.String[] { "RequestId", "Webhook", "Tenant", "Session", "LogVersion", "WindowVersion", "Trigger", "Branch", "Window", "Events", "Truncated", });
     internal_static_threadkeep_v1_Compaction_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_threadkeep_v1_Compaction_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_Compaction_descriptor,

@@ -312,8 +312,8 @@ public final class CompactionServiceGrpc {
      * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
      * compaction is committed first, the server retries on the new window, without calling the model twice for the same
      * text. Having nothing to compact is not an error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-     * several lost races).
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+     * (after several lost races).
      * </pre>
      */
     default void compactSession(dev.threadkeep.v1.CompactSessionRequest request,
@@ -325,7 +325,7 @@ public final class CompactionServiceGrpc {
      * <pre>
      * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
      * its own model.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
      * </pre>
      */
     default void planCompaction(dev.threadkeep.v1.PlanCompactionRequest request,
@@ -433,8 +433,8 @@ public final class CompactionServiceGrpc {
      * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
      * compaction is committed first, the server retries on the new window, without calling the model twice for the same
      * text. Having nothing to compact is not an error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-     * several lost races).
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+     * (after several lost races).
      * </pre>
      */
     public void compactSession(dev.threadkeep.v1.CompactSessionRequest request,
@@ -447,7 +447,7 @@ public final class CompactionServiceGrpc {
      * <pre>
      * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
      * its own model.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
      * </pre>
      */
     public void planCompaction(dev.threadkeep.v1.PlanCompactionRequest request,
@@ -545,8 +545,8 @@ public final class CompactionServiceGrpc {
      * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
      * compaction is committed first, the server retries on the new window, without calling the model twice for the same
      * text. Having nothing to compact is not an error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-     * several lost races).
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+     * (after several lost races).
      * </pre>
      */
     public dev.threadkeep.v1.CompactSessionResponse compactSession(dev.threadkeep.v1.CompactSessionRequest request) throws io.grpc.StatusException {
@@ -558,7 +558,7 @@ public final class CompactionServiceGrpc {
      * <pre>
      * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
      * its own model.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
      * </pre>
      */
     public dev.threadkeep.v1.PlanCompactionResponse planCompaction(dev.threadkeep.v1.PlanCompactionRequest request) throws io.grpc.StatusException {
@@ -650,8 +650,8 @@ public final class CompactionServiceGrpc {
      * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
      * compaction is committed first, the server retries on the new window, without calling the model twice for the same
      * text. Having nothing to compact is not an error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-     * several lost races).
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+     * (after several lost races).
      * </pre>
      */
     public dev.threadkeep.v1.CompactSessionResponse compactSession(dev.threadkeep.v1.CompactSessionRequest request) {
@@ -663,7 +663,7 @@ public final class CompactionServiceGrpc {
      * <pre>
      * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
      * its own model.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
      * </pre>
      */
     public dev.threadkeep.v1.PlanCompactionResponse planCompaction(dev.threadkeep.v1.PlanCompactionRequest request) {
@@ -755,8 +755,8 @@ public final class CompactionServiceGrpc {
      * Compacts a session now. The server runs the strategy and calls a model if the strategy needs one. If another
      * compaction is committed first, the server retries on the new window, without calling the model twice for the same
      * text. Having nothing to compact is not an error.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, VERSION_MISMATCH (after
-     * several lost races).
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, SUMMARIZER_NOT_CONFIGURED, SUMMARIZER_FAILED, WEBHOOK_FAILED, VERSION_MISMATCH
+     * (after several lost races).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.CompactSessionResponse> compactSession(
@@ -769,7 +769,7 @@ public final class CompactionServiceGrpc {
      * <pre>
      * Returns the changes that a strategy would make. The caller applies them with ApplyCompaction, with a summary from
      * its own model.
-     * Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, INVALID_FIELD, WEBHOOK_FAILED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.PlanCompactionResponse> planCompaction(

@@ -61,6 +61,8 @@ private static final long serialVersionUID = 0L;
     RECURSIVE_SUMMARY(4),
     TRIM_TOOL_RESULTS(5),
     PIPELINE(6),
+    WEBHOOK(7),
+    CONSUMER(8),
     KIND_NOT_SET(0);
     private final int value;
     private KindCase(int value) {
@@ -84,6 +86,8 @@ private static final long serialVersionUID = 0L;
         case 4: return RECURSIVE_SUMMARY;
         case 5: return TRIM_TOOL_RESULTS;
         case 6: return PIPELINE;
+        case 7: return WEBHOOK;
+        case 8: return CONSUMER;
         case 0: return KIND_NOT_SET;
         default: return null;
       }
@@ -357,6 +361,92 @@ private static final long serialVersionUID = 0L;
     return dev.threadkeep.v1.StrategyPipeline.getDefaultInstance();
   }
 
+  public static final int WEBHOOK_FIELD_NUMBER = 7;
+  /**
+   * <pre>
+   * A plan of an HTTP endpoint.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+   * @return Whether the webhook field is set.
+   */
+  @java.lang.Override
+  public boolean hasWebhook() {
+    return kindCase_ == 7;
+  }
+  /**
+   * <pre>
+   * A plan of an HTTP endpoint.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+   * @return The webhook.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.WebhookStrategy getWebhook() {
+    if (kindCase_ == 7) {
+       return (dev.threadkeep.v1.WebhookStrategy) kind_;
+    }
+    return dev.threadkeep.v1.WebhookStrategy.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * A plan of an HTTP endpoint.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.WebhookStrategyOrBuilder getWebhookOrBuilder() {
+    if (kindCase_ == 7) {
+       return (dev.threadkeep.v1.WebhookStrategy) kind_;
+    }
+    return dev.threadkeep.v1.WebhookStrategy.getDefaultInstance();
+  }
+
+  public static final int CONSUMER_FIELD_NUMBER = 8;
+  /**
+   * <pre>
+   * A named consumer that compacts.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+   * @return Whether the consumer field is set.
+   */
+  @java.lang.Override
+  public boolean hasConsumer() {
+    return kindCase_ == 8;
+  }
+  /**
+   * <pre>
+   * A named consumer that compacts.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+   * @return The consumer.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.ConsumerStrategy getConsumer() {
+    if (kindCase_ == 8) {
+       return (dev.threadkeep.v1.ConsumerStrategy) kind_;
+    }
+    return dev.threadkeep.v1.ConsumerStrategy.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * A named consumer that compacts.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.ConsumerStrategyOrBuilder getConsumerOrBuilder() {
+    if (kindCase_ == 8) {
+       return (dev.threadkeep.v1.ConsumerStrategy) kind_;
+    }
+    return dev.threadkeep.v1.ConsumerStrategy.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -388,6 +478,12 @@ private static final long serialVersionUID = 0L;
     }
     if (kindCase_ == 6) {
       output.writeMessage(6, (dev.threadkeep.v1.StrategyPipeline) kind_);
+    }
+    if (kindCase_ == 7) {
+      output.writeMessage(7, (dev.threadkeep.v1.WebhookStrategy) kind_);
+    }
+    if (kindCase_ == 8) {
+      output.writeMessage(8, (dev.threadkeep.v1.ConsumerStrategy) kind_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -421,6 +517,14 @@ private static final long serialVersionUID = 0L;
     if (kindCase_ == 6) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(6, (dev.threadkeep.v1.StrategyPipeline) kind_);
+    }
+    if (kindCase_ == 7) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, (dev.threadkeep.v1.WebhookStrategy) kind_);
+    }
+    if (kindCase_ == 8) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, (dev.threadkeep.v1.ConsumerStrategy) kind_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -463,6 +567,14 @@ private static final long serialVersionUID = 0L;
         if (!getPipeline()
             .equals(other.getPipeline())) return false;
         break;
+      case 7:
+        if (!getWebhook()
+            .equals(other.getWebhook())) return false;
+        break;
+      case 8:
+        if (!getConsumer()
+            .equals(other.getConsumer())) return false;
+        break;
       case 0:
       default:
     }
@@ -501,6 +613,14 @@ private static final long serialVersionUID = 0L;
       case 6:
         hash = (37 * hash) + PIPELINE_FIELD_NUMBER;
         hash = (53 * hash) + getPipeline().hashCode();
+        break;
+      case 7:
+        hash = (37 * hash) + WEBHOOK_FIELD_NUMBER;
+        hash = (53 * hash) + getWebhook().hashCode();
+        break;
+      case 8:
+        hash = (37 * hash) + CONSUMER_FIELD_NUMBER;
+        hash = (53 * hash) + getConsumer().hashCode();
         break;
       case 0:
       default:
@@ -660,6 +780,12 @@ private static final long serialVersionUID = 0L;
       if (pipelineBuilder_ != null) {
         pipelineBuilder_.clear();
       }
+      if (webhookBuilder_ != null) {
+        webhookBuilder_.clear();
+      }
+      if (consumerBuilder_ != null) {
+        consumerBuilder_.clear();
+      }
       kindCase_ = 0;
       kind_ = null;
       return this;
@@ -725,6 +851,14 @@ private static final long serialVersionUID = 0L;
           pipelineBuilder_ != null) {
         result.kind_ = pipelineBuilder_.build();
       }
+      if (kindCase_ == 7 &&
+          webhookBuilder_ != null) {
+        result.kind_ = webhookBuilder_.build();
+      }
+      if (kindCase_ == 8 &&
+          consumerBuilder_ != null) {
+        result.kind_ = consumerBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -762,6 +896,14 @@ private static final long serialVersionUID = 0L;
         }
         case PIPELINE: {
           mergePipeline(other.getPipeline());
+          break;
+        }
+        case WEBHOOK: {
+          mergeWebhook(other.getWebhook());
+          break;
+        }
+        case CONSUMER: {
+          mergeConsumer(other.getConsumer());
           break;
         }
         case KIND_NOT_SET: {
@@ -836,6 +978,20 @@ private static final long serialVersionUID = 0L;
               kindCase_ = 6;
               break;
             } // case 50
+            case 58: {
+              input.readMessage(
+                  internalGetWebhookFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 7;
+              break;
+            } // case 58
+            case 66: {
+              input.readMessage(
+                  internalGetConsumerFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 8;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1934,6 +2090,362 @@ private static final long serialVersionUID = 0L;
       kindCase_ = 6;
       onChanged();
       return pipelineBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.WebhookStrategy, dev.threadkeep.v1.WebhookStrategy.Builder, dev.threadkeep.v1.WebhookStrategyOrBuilder> webhookBuilder_;
+    /**
+     * <pre>
+     * A plan of an HTTP endpoint.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+     * @return Whether the webhook field is set.
+     */
+    @java.lang.Override
+    public boolean hasWebhook() {
+      return kindCase_ == 7;
+    }
+    /**
+     * <pre>
+     * A plan of an HTTP endpoint.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+     * @return The webhook.
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.WebhookStrategy getWebhook() {
+      if (webhookBuilder_ == null) {
+        if (kindCase_ == 7) {
+          return (dev.threadkeep.v1.WebhookStrategy) kind_;
+        }
+        return dev.threadkeep.v1.WebhookStrategy.getDefaultInstance();
+      } else {
+        if (kindCase_ == 7) {
+          return webhookBuilder_.getMessage();
+        }
+        return dev.threadkeep.v1.WebhookStrategy.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A plan of an HTTP endpoint.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+     */
+    public Builder setWebhook(dev.threadkeep.v1.WebhookStrategy value) {
+      if (webhookBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        webhookBuilder_.setMessage(value);
+      }
+      kindCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * A plan of an HTTP endpoint.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+     */
+    public Builder setWebhook(
+        dev.threadkeep.v1.WebhookStrategy.Builder builderForValue) {
+      if (webhookBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        webhookBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * A plan of an HTTP endpoint.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+     */
+    public Builder mergeWebhook(dev.threadkeep.v1.WebhookStrategy value) {
+      if (webhookBuilder_ == null) {
+        if (kindCase_ == 7 &&
+            kind_ != dev.threadkeep.v1.WebhookStrategy.getDefaultInstance()) {
+          kind_ = dev.threadkeep.v1.WebhookStrategy.newBuilder((dev.threadkeep.v1.WebhookStrategy) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 7) {
+          webhookBuilder_.mergeFrom(value);
+        } else {
+          webhookBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * A plan of an HTTP endpoint.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+     */
+    public Builder clearWebhook() {
+      if (webhookBuilder_ == null) {
+        if (kindCase_ == 7) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 7) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        webhookBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A plan of an HTTP endpoint.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+     */
+    public dev.threadkeep.v1.WebhookStrategy.Builder getWebhookBuilder() {
+      return internalGetWebhookFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * A plan of an HTTP endpoint.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.WebhookStrategyOrBuilder getWebhookOrBuilder() {
+      if ((kindCase_ == 7) && (webhookBuilder_ != null)) {
+        return webhookBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 7) {
+          return (dev.threadkeep.v1.WebhookStrategy) kind_;
+        }
+        return dev.threadkeep.v1.WebhookStrategy.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A plan of an HTTP endpoint.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.WebhookStrategy, dev.threadkeep.v1.WebhookStrategy.Builder, dev.threadkeep.v1.WebhookStrategyOrBuilder> 
+        internalGetWebhookFieldBuilder() {
+      if (webhookBuilder_ == null) {
+        if (!(kindCase_ == 7)) {
+          kind_ = dev.threadkeep.v1.WebhookStrategy.getDefaultInstance();
+        }
+        webhookBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.WebhookStrategy, dev.threadkeep.v1.WebhookStrategy.Builder, dev.threadkeep.v1.WebhookStrategyOrBuilder>(
+                (dev.threadkeep.v1.WebhookStrategy) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 7;
+      onChanged();
+      return webhookBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.ConsumerStrategy, dev.threadkeep.v1.ConsumerStrategy.Builder, dev.threadkeep.v1.ConsumerStrategyOrBuilder> consumerBuilder_;
+    /**
+     * <pre>
+     * A named consumer that compacts.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+     * @return Whether the consumer field is set.
+     */
+    @java.lang.Override
+    public boolean hasConsumer() {
+      return kindCase_ == 8;
+    }
+    /**
+     * <pre>
+     * A named consumer that compacts.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+     * @return The consumer.
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.ConsumerStrategy getConsumer() {
+      if (consumerBuilder_ == null) {
+        if (kindCase_ == 8) {
+          return (dev.threadkeep.v1.ConsumerStrategy) kind_;
+        }
+        return dev.threadkeep.v1.ConsumerStrategy.getDefaultInstance();
+      } else {
+        if (kindCase_ == 8) {
+          return consumerBuilder_.getMessage();
+        }
+        return dev.threadkeep.v1.ConsumerStrategy.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A named consumer that compacts.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+     */
+    public Builder setConsumer(dev.threadkeep.v1.ConsumerStrategy value) {
+      if (consumerBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        consumerBuilder_.setMessage(value);
+      }
+      kindCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * A named consumer that compacts.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+     */
+    public Builder setConsumer(
+        dev.threadkeep.v1.ConsumerStrategy.Builder builderForValue) {
+      if (consumerBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        consumerBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * A named consumer that compacts.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+     */
+    public Builder mergeConsumer(dev.threadkeep.v1.ConsumerStrategy value) {
+      if (consumerBuilder_ == null) {
+        if (kindCase_ == 8 &&
+            kind_ != dev.threadkeep.v1.ConsumerStrategy.getDefaultInstance()) {
+          kind_ = dev.threadkeep.v1.ConsumerStrategy.newBuilder((dev.threadkeep.v1.ConsumerStrategy) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 8) {
+          consumerBuilder_.mergeFrom(value);
+        } else {
+          consumerBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * A named consumer that compacts.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+     */
+    public Builder clearConsumer() {
+      if (consumerBuilder_ == null) {
+        if (kindCase_ == 8) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 8) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        consumerBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A named consumer that compacts.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+     */
+    public dev.threadkeep.v1.ConsumerStrategy.Builder getConsumerBuilder() {
+      return internalGetConsumerFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * A named consumer that compacts.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+     */
+    @java.lang.Override
+    public dev.threadkeep.v1.ConsumerStrategyOrBuilder getConsumerOrBuilder() {
+      if ((kindCase_ == 8) && (consumerBuilder_ != null)) {
+        return consumerBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 8) {
+          return (dev.threadkeep.v1.ConsumerStrategy) kind_;
+        }
+        return dev.threadkeep.v1.ConsumerStrategy.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A named consumer that compacts.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.ConsumerStrategy, dev.threadkeep.v1.ConsumerStrategy.Builder, dev.threadkeep.v1.ConsumerStrategyOrBuilder> 
+        internalGetConsumerFieldBuilder() {
+      if (consumerBuilder_ == null) {
+        if (!(kindCase_ == 8)) {
+          kind_ = dev.threadkeep.v1.ConsumerStrategy.getDefaultInstance();
+        }
+        consumerBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.ConsumerStrategy, dev.threadkeep.v1.ConsumerStrategy.Builder, dev.threadkeep.v1.ConsumerStrategyOrBuilder>(
+                (dev.threadkeep.v1.ConsumerStrategy) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 8;
+      onChanged();
+      return consumerBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.CompactionStrategy)

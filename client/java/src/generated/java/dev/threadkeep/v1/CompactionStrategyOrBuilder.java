@@ -172,5 +172,59 @@ public interface CompactionStrategyOrBuilder extends
    */
   dev.threadkeep.v1.StrategyPipelineOrBuilder getPipelineOrBuilder();
 
+  /**
+   * <pre>
+   * A plan of an HTTP endpoint.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+   * @return Whether the webhook field is set.
+   */
+  boolean hasWebhook();
+  /**
+   * <pre>
+   * A plan of an HTTP endpoint.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+   * @return The webhook.
+   */
+  dev.threadkeep.v1.WebhookStrategy getWebhook();
+  /**
+   * <pre>
+   * A plan of an HTTP endpoint.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.WebhookStrategy webhook = 7 [json_name = "webhook"];</code>
+   */
+  dev.threadkeep.v1.WebhookStrategyOrBuilder getWebhookOrBuilder();
+
+  /**
+   * <pre>
+   * A named consumer that compacts.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+   * @return Whether the consumer field is set.
+   */
+  boolean hasConsumer();
+  /**
+   * <pre>
+   * A named consumer that compacts.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+   * @return The consumer.
+   */
+  dev.threadkeep.v1.ConsumerStrategy getConsumer();
+  /**
+   * <pre>
+   * A named consumer that compacts.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.ConsumerStrategy consumer = 8 [json_name = "consumer"];</code>
+   */
+  dev.threadkeep.v1.ConsumerStrategyOrBuilder getConsumerOrBuilder();
+
   dev.threadkeep.v1.CompactionStrategy.KindCase getKindCase();
 }

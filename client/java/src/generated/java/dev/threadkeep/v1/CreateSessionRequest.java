@@ -470,6 +470,53 @@ java.lang.String defaultValue) {
     return map.get(key);
   }
 
+  public static final int PARENT_FIELD_NUMBER = 11;
+  private dev.threadkeep.v1.SessionParent parent_;
+  /**
+   * <pre>
+   * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+   * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+   * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+   * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+   * @return Whether the parent field is set.
+   */
+  @java.lang.Override
+  public boolean hasParent() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+   * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+   * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+   * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+   * @return The parent.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.SessionParent getParent() {
+    return parent_ == null ? dev.threadkeep.v1.SessionParent.getDefaultInstance() : parent_;
+  }
+  /**
+   * <pre>
+   * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+   * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+   * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+   * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.SessionParentOrBuilder getParentOrBuilder() {
+    return parent_ == null ? dev.threadkeep.v1.SessionParent.getDefaultInstance() : parent_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -516,6 +563,9 @@ java.lang.String defaultValue) {
         8);
     if (uniqueInApp_ != false) {
       output.writeBool(10, uniqueInApp_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(11, getParent());
     }
     getUnknownFields().writeTo(output);
   }
@@ -573,6 +623,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(10, uniqueInApp_);
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(11, getParent());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -615,6 +669,11 @@ java.lang.String defaultValue) {
         != other.getUniqueInApp()) return false;
     if (!internalGetState().equals(
         other.internalGetState())) return false;
+    if (hasParent() != other.hasParent()) return false;
+    if (hasParent()) {
+      if (!getParent()
+          .equals(other.getParent())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -656,6 +715,10 @@ java.lang.String defaultValue) {
     if (!internalGetState().getMap().isEmpty()) {
       hash = (37 * hash) + STATE_FIELD_NUMBER;
       hash = (53 * hash) + internalGetState().hashCode();
+    }
+    if (hasParent()) {
+      hash = (37 * hash) + PARENT_FIELD_NUMBER;
+      hash = (53 * hash) + getParent().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -820,6 +883,7 @@ java.lang.String defaultValue) {
         internalGetSessionFieldBuilder();
         internalGetExpiryFieldBuilder();
         internalGetCreateTimeFieldBuilder();
+        internalGetParentFieldBuilder();
       }
     }
     @java.lang.Override
@@ -847,6 +911,11 @@ java.lang.String defaultValue) {
       }
       uniqueInApp_ = false;
       internalGetMutableState().clear();
+      parent_ = null;
+      if (parentBuilder_ != null) {
+        parentBuilder_.dispose();
+        parentBuilder_ = null;
+      }
       return this;
     }
 
@@ -919,6 +988,12 @@ java.lang.String defaultValue) {
         result.state_ = internalGetState();
         result.state_.makeImmutable();
       }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.parent_ = parentBuilder_ == null
+            ? parent_
+            : parentBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -963,6 +1038,9 @@ java.lang.String defaultValue) {
       internalGetMutableState().mergeFrom(
           other.internalGetState());
       bitField0_ |= 0x00000100;
+      if (other.hasParent()) {
+        mergeParent(other.getParent());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1048,6 +1126,13 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000080;
               break;
             } // case 80
+            case 90: {
+              input.readMessage(
+                  internalGetParentFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 90
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2096,6 +2181,190 @@ java.lang.String defaultValue) {
           .putAll(values);
       bitField0_ |= 0x00000100;
       return this;
+    }
+
+    private dev.threadkeep.v1.SessionParent parent_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.SessionParent, dev.threadkeep.v1.SessionParent.Builder, dev.threadkeep.v1.SessionParentOrBuilder> parentBuilder_;
+    /**
+     * <pre>
+     * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+     * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+     * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+     * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+     * @return Whether the parent field is set.
+     */
+    public boolean hasParent() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+     * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+     * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+     * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+     * @return The parent.
+     */
+    public dev.threadkeep.v1.SessionParent getParent() {
+      if (parentBuilder_ == null) {
+        return parent_ == null ? dev.threadkeep.v1.SessionParent.getDefaultInstance() : parent_;
+      } else {
+        return parentBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+     * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+     * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+     * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+     */
+    public Builder setParent(dev.threadkeep.v1.SessionParent value) {
+      if (parentBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        parent_ = value;
+      } else {
+        parentBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+     * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+     * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+     * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+     */
+    public Builder setParent(
+        dev.threadkeep.v1.SessionParent.Builder builderForValue) {
+      if (parentBuilder_ == null) {
+        parent_ = builderForValue.build();
+      } else {
+        parentBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+     * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+     * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+     * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+     */
+    public Builder mergeParent(dev.threadkeep.v1.SessionParent value) {
+      if (parentBuilder_ == null) {
+        if (((bitField0_ & 0x00000200) != 0) &&
+          parent_ != null &&
+          parent_ != dev.threadkeep.v1.SessionParent.getDefaultInstance()) {
+          getParentBuilder().mergeFrom(value);
+        } else {
+          parent_ = value;
+        }
+      } else {
+        parentBuilder_.mergeFrom(value);
+      }
+      if (parent_ != null) {
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+     * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+     * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+     * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+     */
+    public Builder clearParent() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      parent_ = null;
+      if (parentBuilder_ != null) {
+        parentBuilder_.dispose();
+        parentBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+     * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+     * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+     * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+     */
+    public dev.threadkeep.v1.SessionParent.Builder getParentBuilder() {
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return internalGetParentFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+     * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+     * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+     * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+     */
+    public dev.threadkeep.v1.SessionParentOrBuilder getParentOrBuilder() {
+      if (parentBuilder_ != null) {
+        return parentBuilder_.getMessageOrBuilder();
+      } else {
+        return parent_ == null ?
+            dev.threadkeep.v1.SessionParent.getDefaultInstance() : parent_;
+      }
+    }
+    /**
+     * <pre>
+     * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+     * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+     * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+     * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.SessionParent, dev.threadkeep.v1.SessionParent.Builder, dev.threadkeep.v1.SessionParentOrBuilder> 
+        internalGetParentFieldBuilder() {
+      if (parentBuilder_ == null) {
+        parentBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.SessionParent, dev.threadkeep.v1.SessionParent.Builder, dev.threadkeep.v1.SessionParentOrBuilder>(
+                getParent(),
+                getParentForChildren(),
+                isClean());
+        parent_ = null;
+      }
+      return parentBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.CreateSessionRequest)

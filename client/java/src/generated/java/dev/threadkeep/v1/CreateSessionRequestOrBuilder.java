@@ -260,4 +260,40 @@ java.lang.String defaultValue);
    */
   java.lang.String getStateOrThrow(
       java.lang.String key);
+
+  /**
+   * <pre>
+   * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+   * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+   * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+   * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+   * @return Whether the parent field is set.
+   */
+  boolean hasParent();
+  /**
+   * <pre>
+   * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+   * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+   * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+   * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+   * @return The parent.
+   */
+  dev.threadkeep.v1.SessionParent getParent();
+  /**
+   * <pre>
+   * Origin of an imported session that is a fork. It becomes Session.parent, by which ListSessions finds it. It is a record: no
+   * session is looked up or copied, and an existing session keeps its own. parent.session.session_id and parent.uid are REQUIRED,
+   * at most 255 bytes each. parent.session.app and parent.session.user_id must be those of the new session, or empty, which means
+   * the same. at_seq and at_log_version must not be negative. Absent means that the session is not a fork.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.SessionParent parent = 11 [json_name = "parent"];</code>
+   */
+  dev.threadkeep.v1.SessionParentOrBuilder getParentOrBuilder();
 }

@@ -90,8 +90,8 @@ private static final long serialVersionUID = 0L;
   private boolean purgeMemories_ = false;
   /**
    * <pre>
-   * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
-   * then REQUIRED, unless the session exists.
+   * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
+   * session.user_id is then REQUIRED, unless the session exists.
    * </pre>
    *
    * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
@@ -605,8 +605,8 @@ private static final long serialVersionUID = 0L;
     private boolean purgeMemories_ ;
     /**
      * <pre>
-     * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
-     * then REQUIRED, unless the session exists.
+     * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
+     * session.user_id is then REQUIRED, unless the session exists.
      * </pre>
      *
      * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
@@ -618,8 +618,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
-     * then REQUIRED, unless the session exists.
+     * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
+     * session.user_id is then REQUIRED, unless the session exists.
      * </pre>
      *
      * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
@@ -635,8 +635,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * If true, also deletes the memories that came from the session, also if it does not exist any more; session.user_id is
-     * then REQUIRED, unless the session exists.
+     * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
+     * session.user_id is then REQUIRED, unless the session exists.
      * </pre>
      *
      * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>

@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Request of EraseEvents.
+ * Request of EraseEvents. Exactly one of event_ids, invocation_ids and branch is REQUIRED.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.EraseEventsRequest}
@@ -34,6 +34,9 @@ private static final long serialVersionUID = 0L;
   private EraseEventsRequest() {
     eventIds_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
+    invocationIds_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    branch_ = "";
     operationId_ = "";
   }
 
@@ -95,8 +98,8 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-   * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+   * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+   * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -108,8 +111,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-   * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+   * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+   * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -120,8 +123,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-   * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+   * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+   * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -133,8 +136,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-   * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+   * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+   * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -144,6 +147,110 @@ private static final long serialVersionUID = 0L;
   public com.google.protobuf.ByteString
       getEventIdsBytes(int index) {
     return eventIds_.getByteString(index);
+  }
+
+  public static final int INVOCATION_IDS_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList invocationIds_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+   * in window order. To find them, the call reads the log.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+   * @return A list containing the invocationIds.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getInvocationIdsList() {
+    return invocationIds_;
+  }
+  /**
+   * <pre>
+   * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+   * in window order. To find them, the call reads the log.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+   * @return The count of invocationIds.
+   */
+  public int getInvocationIdsCount() {
+    return invocationIds_.size();
+  }
+  /**
+   * <pre>
+   * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+   * in window order. To find them, the call reads the log.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+   * @param index The index of the element to return.
+   * @return The invocationIds at the given index.
+   */
+  public java.lang.String getInvocationIds(int index) {
+    return invocationIds_.get(index);
+  }
+  /**
+   * <pre>
+   * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+   * in window order. To find them, the call reads the log.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the invocationIds at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getInvocationIdsBytes(int index) {
+    return invocationIds_.getByteString(index);
+  }
+
+  public static final int BRANCH_FIELD_NUMBER = 7;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object branch_ = "";
+  /**
+   * <pre>
+   * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+   * </pre>
+   *
+   * <code>string branch = 7 [json_name = "branch"];</code>
+   * @return The branch.
+   */
+  @java.lang.Override
+  public java.lang.String getBranch() {
+    java.lang.Object ref = branch_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      branch_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+   * </pre>
+   *
+   * <code>string branch = 7 [json_name = "branch"];</code>
+   * @return The bytes for branch.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getBranchBytes() {
+    java.lang.Object ref = branch_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      branch_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   public static final int EXPECTED_LOG_VERSION_FIELD_NUMBER = 4;
@@ -246,6 +353,12 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(operationId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 5, operationId_);
     }
+    for (int i = 0; i < invocationIds_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 6, invocationIds_.getRaw(i));
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(branch_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 7, branch_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -274,6 +387,17 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(operationId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(5, operationId_);
     }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < invocationIds_.size(); i++) {
+        dataSize += computeStringSizeNoTag(invocationIds_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getInvocationIdsList().size();
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(branch_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(7, branch_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -296,6 +420,10 @@ private static final long serialVersionUID = 0L;
     }
     if (!getEventIdsList()
         .equals(other.getEventIdsList())) return false;
+    if (!getInvocationIdsList()
+        .equals(other.getInvocationIdsList())) return false;
+    if (!getBranch()
+        .equals(other.getBranch())) return false;
     if (hasExpectedLogVersion() != other.hasExpectedLogVersion()) return false;
     if (hasExpectedLogVersion()) {
       if (getExpectedLogVersion()
@@ -322,6 +450,12 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + EVENT_IDS_FIELD_NUMBER;
       hash = (53 * hash) + getEventIdsList().hashCode();
     }
+    if (getInvocationIdsCount() > 0) {
+      hash = (37 * hash) + INVOCATION_IDS_FIELD_NUMBER;
+      hash = (53 * hash) + getInvocationIdsList().hashCode();
+    }
+    hash = (37 * hash) + BRANCH_FIELD_NUMBER;
+    hash = (53 * hash) + getBranch().hashCode();
     if (hasExpectedLogVersion()) {
       hash = (37 * hash) + EXPECTED_LOG_VERSION_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
@@ -428,7 +562,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Request of EraseEvents.
+   * Request of EraseEvents. Exactly one of event_ids, invocation_ids and branch is REQUIRED.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.EraseEventsRequest}
@@ -477,6 +611,9 @@ private static final long serialVersionUID = 0L;
       }
       eventIds_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
+      invocationIds_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      branch_ = "";
       expectedLogVersion_ = 0L;
       operationId_ = "";
       return this;
@@ -524,10 +661,17 @@ private static final long serialVersionUID = 0L;
         result.eventIds_ = eventIds_;
       }
       if (((from_bitField0_ & 0x00000004) != 0)) {
+        invocationIds_.makeImmutable();
+        result.invocationIds_ = invocationIds_;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.branch_ = branch_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
         result.expectedLogVersion_ = expectedLogVersion_;
         to_bitField0_ |= 0x00000002;
       }
-      if (((from_bitField0_ & 0x00000008) != 0)) {
+      if (((from_bitField0_ & 0x00000020) != 0)) {
         result.operationId_ = operationId_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -558,12 +702,27 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       }
+      if (!other.invocationIds_.isEmpty()) {
+        if (invocationIds_.isEmpty()) {
+          invocationIds_ = other.invocationIds_;
+          bitField0_ |= 0x00000004;
+        } else {
+          ensureInvocationIdsIsMutable();
+          invocationIds_.addAll(other.invocationIds_);
+        }
+        onChanged();
+      }
+      if (!other.getBranch().isEmpty()) {
+        branch_ = other.branch_;
+        bitField0_ |= 0x00000008;
+        onChanged();
+      }
       if (other.hasExpectedLogVersion()) {
         setExpectedLogVersion(other.getExpectedLogVersion());
       }
       if (!other.getOperationId().isEmpty()) {
         operationId_ = other.operationId_;
-        bitField0_ |= 0x00000008;
+        bitField0_ |= 0x00000020;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -607,14 +766,25 @@ private static final long serialVersionUID = 0L;
             } // case 18
             case 32: {
               expectedLogVersion_ = input.readInt64();
-              bitField0_ |= 0x00000004;
+              bitField0_ |= 0x00000010;
               break;
             } // case 32
             case 42: {
               operationId_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000008;
+              bitField0_ |= 0x00000020;
               break;
             } // case 42
+            case 50: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureInvocationIdsIsMutable();
+              invocationIds_.add(s);
+              break;
+            } // case 50
+            case 58: {
+              branch_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -799,8 +969,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-     * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+     * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+     * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -813,8 +983,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-     * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+     * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+     * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -825,8 +995,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-     * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+     * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+     * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -838,8 +1008,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-     * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+     * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+     * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -852,8 +1022,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-     * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+     * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+     * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -872,8 +1042,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-     * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+     * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+     * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -891,8 +1061,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-     * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+     * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+     * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -910,8 +1080,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-     * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+     * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+     * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -926,8 +1096,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-     * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+     * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+     * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
      * </pre>
      *
      * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -945,6 +1115,254 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
+    private com.google.protobuf.LazyStringArrayList invocationIds_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureInvocationIdsIsMutable() {
+      if (!invocationIds_.isModifiable()) {
+        invocationIds_ = new com.google.protobuf.LazyStringArrayList(invocationIds_);
+      }
+      bitField0_ |= 0x00000004;
+    }
+    /**
+     * <pre>
+     * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+     * in window order. To find them, the call reads the log.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+     * @return A list containing the invocationIds.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getInvocationIdsList() {
+      invocationIds_.makeImmutable();
+      return invocationIds_;
+    }
+    /**
+     * <pre>
+     * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+     * in window order. To find them, the call reads the log.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+     * @return The count of invocationIds.
+     */
+    public int getInvocationIdsCount() {
+      return invocationIds_.size();
+    }
+    /**
+     * <pre>
+     * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+     * in window order. To find them, the call reads the log.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+     * @param index The index of the element to return.
+     * @return The invocationIds at the given index.
+     */
+    public java.lang.String getInvocationIds(int index) {
+      return invocationIds_.get(index);
+    }
+    /**
+     * <pre>
+     * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+     * in window order. To find them, the call reads the log.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the invocationIds at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getInvocationIdsBytes(int index) {
+      return invocationIds_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+     * in window order. To find them, the call reads the log.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+     * @param index The index to set the value at.
+     * @param value The invocationIds to set.
+     * @return This builder for chaining.
+     */
+    public Builder setInvocationIds(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureInvocationIdsIsMutable();
+      invocationIds_.set(index, value);
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+     * in window order. To find them, the call reads the log.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+     * @param value The invocationIds to add.
+     * @return This builder for chaining.
+     */
+    public Builder addInvocationIds(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureInvocationIdsIsMutable();
+      invocationIds_.add(value);
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+     * in window order. To find them, the call reads the log.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+     * @param values The invocationIds to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllInvocationIds(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureInvocationIdsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, invocationIds_);
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+     * in window order. To find them, the call reads the log.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearInvocationIds() {
+      invocationIds_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000004);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+     * in window order. To find them, the call reads the log.
+     * </pre>
+     *
+     * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+     * @param value The bytes of the invocationIds to add.
+     * @return This builder for chaining.
+     */
+    public Builder addInvocationIdsBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureInvocationIdsIsMutable();
+      invocationIds_.add(value);
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object branch_ = "";
+    /**
+     * <pre>
+     * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+     * </pre>
+     *
+     * <code>string branch = 7 [json_name = "branch"];</code>
+     * @return The branch.
+     */
+    public java.lang.String getBranch() {
+      java.lang.Object ref = branch_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        branch_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+     * </pre>
+     *
+     * <code>string branch = 7 [json_name = "branch"];</code>
+     * @return The bytes for branch.
+     */
+    public com.google.protobuf.ByteString
+        getBranchBytes() {
+      java.lang.Object ref = branch_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        branch_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+     * </pre>
+     *
+     * <code>string branch = 7 [json_name = "branch"];</code>
+     * @param value The branch to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBranch(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      branch_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+     * </pre>
+     *
+     * <code>string branch = 7 [json_name = "branch"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBranch() {
+      branch_ = getDefaultInstance().getBranch();
+      bitField0_ = (bitField0_ & ~0x00000008);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+     * </pre>
+     *
+     * <code>string branch = 7 [json_name = "branch"];</code>
+     * @param value The bytes for branch to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBranchBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      branch_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+
     private long expectedLogVersion_ ;
     /**
      * <pre>
@@ -956,7 +1374,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasExpectedLogVersion() {
-      return ((bitField0_ & 0x00000004) != 0);
+      return ((bitField0_ & 0x00000010) != 0);
     }
     /**
      * <pre>
@@ -982,7 +1400,7 @@ private static final long serialVersionUID = 0L;
     public Builder setExpectedLogVersion(long value) {
 
       expectedLogVersion_ = value;
-      bitField0_ |= 0x00000004;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
@@ -995,7 +1413,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearExpectedLogVersion() {
-      bitField0_ = (bitField0_ & ~0x00000004);
+      bitField0_ = (bitField0_ & ~0x00000010);
       expectedLogVersion_ = 0L;
       onChanged();
       return this;
@@ -1056,7 +1474,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       operationId_ = value;
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
@@ -1070,7 +1488,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearOperationId() {
       operationId_ = getDefaultInstance().getOperationId();
-      bitField0_ = (bitField0_ & ~0x00000008);
+      bitField0_ = (bitField0_ & ~0x00000020);
       onChanged();
       return this;
     }
@@ -1088,7 +1506,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       operationId_ = value;
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }

@@ -39,8 +39,8 @@ public interface EraseEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-   * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+   * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+   * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -50,8 +50,8 @@ public interface EraseEventsRequestOrBuilder extends
       getEventIdsList();
   /**
    * <pre>
-   * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-   * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+   * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+   * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -60,8 +60,8 @@ public interface EraseEventsRequestOrBuilder extends
   int getEventIdsCount();
   /**
    * <pre>
-   * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-   * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+   * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+   * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -71,8 +71,8 @@ public interface EraseEventsRequestOrBuilder extends
   java.lang.String getEventIds(int index);
   /**
    * <pre>
-   * REQUIRED. Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all
-   * versions are erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
+   * Ids of the events, 1 to 1,000 without duplicates, active or archived. Of an event that was replaced, all versions are
+   * erased. EVENT_NOT_FOUND is returned for an unknown id, and nothing is erased.
    * </pre>
    *
    * <code>repeated string event_ids = 2 [json_name = "eventIds"];</code>
@@ -81,6 +81,71 @@ public interface EraseEventsRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getEventIdsBytes(int index);
+
+  /**
+   * <pre>
+   * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+   * in window order. To find them, the call reads the log.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+   * @return A list containing the invocationIds.
+   */
+  java.util.List<java.lang.String>
+      getInvocationIdsList();
+  /**
+   * <pre>
+   * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+   * in window order. To find them, the call reads the log.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+   * @return The count of invocationIds.
+   */
+  int getInvocationIdsCount();
+  /**
+   * <pre>
+   * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+   * in window order. To find them, the call reads the log.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+   * @param index The index of the element to return.
+   * @return The invocationIds at the given index.
+   */
+  java.lang.String getInvocationIds(int index);
+  /**
+   * <pre>
+   * Erases the events with one of these values of SessionEvent.invocation_id, at most 64: up to 1,000 events per call, the first
+   * in window order. To find them, the call reads the log.
+   * </pre>
+   *
+   * <code>repeated string invocation_ids = 6 [json_name = "invocationIds"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the invocationIds at the given index.
+   */
+  com.google.protobuf.ByteString
+      getInvocationIdsBytes(int index);
+
+  /**
+   * <pre>
+   * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+   * </pre>
+   *
+   * <code>string branch = 7 [json_name = "branch"];</code>
+   * @return The branch.
+   */
+  java.lang.String getBranch();
+  /**
+   * <pre>
+   * Erases the events of exactly this branch, which must not be the root: up to 1,000 events per call, the first in window order.
+   * </pre>
+   *
+   * <code>string branch = 7 [json_name = "branch"];</code>
+   * @return The bytes for branch.
+   */
+  com.google.protobuf.ByteString
+      getBranchBytes();
 
   /**
    * <pre>

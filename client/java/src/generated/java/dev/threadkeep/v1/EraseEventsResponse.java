@@ -184,6 +184,21 @@ private static final long serialVersionUID = 0L;
     return receipt_ == null ? dev.threadkeep.v1.ErasureReceipt.getDefaultInstance() : receipt_;
   }
 
+  public static final int MORE_FIELD_NUMBER = 7;
+  private boolean more_ = false;
+  /**
+   * <pre>
+   * With invocation_ids or branch: true if more is left; call again, with another operation_id. False for event_ids.
+   * </pre>
+   *
+   * <code>bool more = 7 [json_name = "more"];</code>
+   * @return The more.
+   */
+  @java.lang.Override
+  public boolean getMore() {
+    return more_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -215,6 +230,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(6, getReceipt());
+    }
+    if (more_ != false) {
+      output.writeBool(7, more_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -249,6 +267,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(6, getReceipt());
     }
+    if (more_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(7, more_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -282,6 +304,8 @@ private static final long serialVersionUID = 0L;
       if (!getReceipt()
           .equals(other.getReceipt())) return false;
     }
+    if (getMore()
+        != other.getMore()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -313,6 +337,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + RECEIPT_FIELD_NUMBER;
       hash = (53 * hash) + getReceipt().hashCode();
     }
+    hash = (37 * hash) + MORE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getMore());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -469,6 +496,7 @@ private static final long serialVersionUID = 0L;
         receiptBuilder_.dispose();
         receiptBuilder_ = null;
       }
+      more_ = false;
       return this;
     }
 
@@ -527,6 +555,9 @@ private static final long serialVersionUID = 0L;
             : receiptBuilder_.build();
         to_bitField0_ |= 0x00000002;
       }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.more_ = more_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -559,6 +590,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasReceipt()) {
         mergeReceipt(other.getReceipt());
+      }
+      if (other.getMore() != false) {
+        setMore(other.getMore());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -620,6 +654,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 56: {
+              more_ = input.readBool();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1125,6 +1164,50 @@ private static final long serialVersionUID = 0L;
         receipt_ = null;
       }
       return receiptBuilder_;
+    }
+
+    private boolean more_ ;
+    /**
+     * <pre>
+     * With invocation_ids or branch: true if more is left; call again, with another operation_id. False for event_ids.
+     * </pre>
+     *
+     * <code>bool more = 7 [json_name = "more"];</code>
+     * @return The more.
+     */
+    @java.lang.Override
+    public boolean getMore() {
+      return more_;
+    }
+    /**
+     * <pre>
+     * With invocation_ids or branch: true if more is left; call again, with another operation_id. False for event_ids.
+     * </pre>
+     *
+     * <code>bool more = 7 [json_name = "more"];</code>
+     * @param value The more to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMore(boolean value) {
+
+      more_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With invocation_ids or branch: true if more is left; call again, with another operation_id. False for event_ids.
+     * </pre>
+     *
+     * <code>bool more = 7 [json_name = "more"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMore() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      more_ = false;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.EraseEventsResponse)

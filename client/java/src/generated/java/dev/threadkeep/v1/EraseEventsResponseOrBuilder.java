@@ -103,4 +103,14 @@ public interface EraseEventsResponseOrBuilder extends
    * <code>.threadkeep.v1.ErasureReceipt receipt = 6 [json_name = "receipt"];</code>
    */
   dev.threadkeep.v1.ErasureReceiptOrBuilder getReceiptOrBuilder();
+
+  /**
+   * <pre>
+   * With invocation_ids or branch: true if more is left; call again, with another operation_id. False for event_ids.
+   * </pre>
+   *
+   * <code>bool more = 7 [json_name = "more"];</code>
+   * @return The more.
+   */
+  boolean getMore();
 }

@@ -365,6 +365,15 @@ public enum ErrorReason
    * <code>ERROR_REASON_HISTORY_UNKNOWN = 38;</code>
    */
   ERROR_REASON_HISTORY_UNKNOWN(38),
+  /**
+   * <pre>
+   * The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
+   * {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_WEBHOOK_FAILED = 39;</code>
+   */
+  ERROR_REASON_WEBHOOK_FAILED(39),
   UNRECOGNIZED(-1),
   ;
 
@@ -726,6 +735,15 @@ public enum ErrorReason
    * <code>ERROR_REASON_HISTORY_UNKNOWN = 38;</code>
    */
   public static final int ERROR_REASON_HISTORY_UNKNOWN_VALUE = 38;
+  /**
+   * <pre>
+   * The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
+   * {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_WEBHOOK_FAILED = 39;</code>
+   */
+  public static final int ERROR_REASON_WEBHOOK_FAILED_VALUE = 39;
 
 
   public final int getNumber() {
@@ -789,6 +807,7 @@ public enum ErrorReason
       case 34: return ERROR_REASON_STATE_TOO_LARGE;
       case 35: return ERROR_REASON_OPERATION_CONFLICT;
       case 38: return ERROR_REASON_HISTORY_UNKNOWN;
+      case 39: return ERROR_REASON_WEBHOOK_FAILED;
       default: return null;
     }
   }

@@ -52,6 +52,16 @@ public final class EventRemoval {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_ClearEventsResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_RewindSessionRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_RewindSessionRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_RewindSessionResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_RewindSessionResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_EraseEventsRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -73,61 +83,83 @@ public final class EventRemoval {
       "\n!threadkeep/v1/event_removal.proto\022\rthr" +
       "eadkeep.v1\032\033threadkeep/v1/erasure.proto\032" +
       "\031threadkeep/v1/event.proto\032\033threadkeep/v" +
-      "1/session.proto\"\232\002\n\rRemovalNotice\022.\n\004kin" +
+      "1/session.proto\"\266\002\n\rRemovalNotice\022.\n\004kin" +
       "d\030\001 \001(\0162\032.threadkeep.v1.RemovalKindR\004kin" +
       "d\022\026\n\006erased\030\002 \001(\010R\006erased\022\030\n\007removed\030\003 \001" +
       "(\003R\007removed\022\033\n\tevent_ids\030\004 \003(\tR\010eventIds" +
       "\022\022\n\004seqs\030\005 \003(\003R\004seqs\022\037\n\013through_seq\030\006 \001(" +
       "\003R\nthroughSeq\0227\n\010inserted\030\007 \003(\0132\033.thread" +
       "keep.v1.SessionEventR\010inserted\022\034\n\tcontin" +
-      "ues\030\010 \001(\010R\tcontinues\"\250\002\n\020PopEventsReques" +
-      "t\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessi" +
-      "onRefR\007session\022\024\n\005count\030\002 \001(\005R\005count\022\033\n\006" +
-      "branch\030\003 \001(\tH\000R\006branch\210\001\001\022.\n\004mode\030\004 \001(\0162" +
-      "\032.threadkeep.v1.RemovalModeR\004mode\0225\n\024exp" +
-      "ected_log_version\030\005 \001(\003H\001R\022expectedLogVe" +
-      "rsion\210\001\001\022!\n\014operation_id\030\006 \001(\tR\013operatio" +
-      "nIdB\t\n\007_branchB\027\n\025_expected_log_version\"" +
-      "\234\002\n\021PopEventsResponse\0223\n\006events\030\001 \003(\0132\033." +
-      "threadkeep.v1.SessionEventR\006events\022\037\n\013lo" +
-      "g_version\030\002 \001(\003R\nlogVersion\022%\n\016window_ve" +
-      "rsion\030\003 \001(\003R\rwindowVersion\0225\n\006window\030\004 \001" +
-      "(\0132\035.threadkeep.v1.WindowCountersR\006windo" +
-      "w\022\032\n\010replayed\030\005 \001(\010R\010replayed\0227\n\007receipt" +
-      "\030\006 \001(\0132\035.threadkeep.v1.ErasureReceiptR\007r" +
-      "eceipt\"\354\001\n\022ClearEventsRequest\0223\n\007session" +
+      "ues\030\010 \001(\010R\tcontinues\022\032\n\010restored\030\t \001(\003R\010" +
+      "restored\"\250\002\n\020PopEventsRequest\0223\n\007session" +
       "\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sessi" +
-      "on\022.\n\004mode\030\002 \001(\0162\032.threadkeep.v1.Removal" +
-      "ModeR\004mode\0225\n\024expected_log_version\030\003 \001(\003" +
-      "H\000R\022expectedLogVersion\210\001\001\022!\n\014operation_i" +
-      "d\030\004 \001(\tR\013operationIdB\027\n\025_expected_log_ve" +
-      "rsion\"\347\001\n\023ClearEventsResponse\022\030\n\007removed" +
-      "\030\001 \001(\003R\007removed\022\037\n\013log_version\030\002 \001(\003R\nlo" +
-      "gVersion\022%\n\016window_version\030\003 \001(\003R\rwindow" +
-      "Version\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\022\032\n\010re" +
-      "played\030\005 \001(\010R\010replayed\0227\n\007receipt\030\006 \001(\0132" +
-      "\035.threadkeep.v1.ErasureReceiptR\007receipt\"" +
-      "\331\001\n\022EraseEventsRequest\0223\n\007session\030\001 \001(\0132" +
-      "\031.threadkeep.v1.SessionRefR\007session\022\033\n\te" +
-      "vent_ids\030\002 \003(\tR\010eventIds\0225\n\024expected_log" +
-      "_version\030\004 \001(\003H\000R\022expectedLogVersion\210\001\001\022" +
-      "!\n\014operation_id\030\005 \001(\tR\013operationIdB\027\n\025_e" +
-      "xpected_log_version\"\201\002\n\023EraseEventsRespo" +
-      "nse\022\026\n\006erased\030\001 \001(\003R\006erased\022\037\n\013log_versi" +
-      "on\030\002 \001(\003R\nlogVersion\022%\n\016window_version\030\003" +
-      " \001(\003R\rwindowVersion\0225\n\006window\030\004 \001(\0132\035.th" +
-      "readkeep.v1.WindowCountersR\006window\022\032\n\010re" +
-      "played\030\005 \001(\010R\010replayed\0227\n\007receipt\030\006 \001(\0132" +
-      "\035.threadkeep.v1.ErasureReceiptR\007receipt*" +
-      "]\n\013RemovalMode\022\034\n\030REMOVAL_MODE_UNSPECIFI" +
-      "ED\020\000\022\030\n\024REMOVAL_MODE_ARCHIVE\020\001\022\026\n\022REMOVA" +
-      "L_MODE_ERASE\020\002*\222\001\n\013RemovalKind\022\034\n\030REMOVA" +
-      "L_KIND_UNSPECIFIED\020\000\022\027\n\023REMOVAL_KIND_POP" +
-      "PED\020\001\022\030\n\024REMOVAL_KIND_CLEARED\020\002\022\027\n\023REMOV" +
-      "AL_KIND_ERASED\020\003\022\031\n\025REMOVAL_KIND_REPLACE" +
-      "D\020\004BU\n\021dev.threadkeep.v1P\001Z>github.com/t" +
-      "hreadkeep/threadkeep-go/threadkeep/v1;th" +
-      "readkeepv1b\006proto3"
+      "on\022\024\n\005count\030\002 \001(\005R\005count\022\033\n\006branch\030\003 \001(\t" +
+      "H\000R\006branch\210\001\001\022.\n\004mode\030\004 \001(\0162\032.threadkeep" +
+      ".v1.RemovalModeR\004mode\0225\n\024expected_log_ve" +
+      "rsion\030\005 \001(\003H\001R\022expectedLogVersion\210\001\001\022!\n\014" +
+      "operation_id\030\006 \001(\tR\013operationIdB\t\n\007_bran" +
+      "chB\027\n\025_expected_log_version\"\234\002\n\021PopEvent" +
+      "sResponse\0223\n\006events\030\001 \003(\0132\033.threadkeep.v" +
+      "1.SessionEventR\006events\022\037\n\013log_version\030\002 " +
+      "\001(\003R\nlogVersion\022%\n\016window_version\030\003 \001(\003R" +
+      "\rwindowVersion\0225\n\006window\030\004 \001(\0132\035.threadk" +
+      "eep.v1.WindowCountersR\006window\022\032\n\010replaye" +
+      "d\030\005 \001(\010R\010replayed\0227\n\007receipt\030\006 \001(\0132\035.thr" +
+      "eadkeep.v1.ErasureReceiptR\007receipt\"\354\001\n\022C" +
+      "learEventsRequest\0223\n\007session\030\001 \001(\0132\031.thr" +
+      "eadkeep.v1.SessionRefR\007session\022.\n\004mode\030\002" +
+      " \001(\0162\032.threadkeep.v1.RemovalModeR\004mode\0225" +
+      "\n\024expected_log_version\030\003 \001(\003H\000R\022expected" +
+      "LogVersion\210\001\001\022!\n\014operation_id\030\004 \001(\tR\013ope" +
+      "rationIdB\027\n\025_expected_log_version\"\347\001\n\023Cl" +
+      "earEventsResponse\022\030\n\007removed\030\001 \001(\003R\007remo" +
+      "ved\022\037\n\013log_version\030\002 \001(\003R\nlogVersion\022%\n\016" +
+      "window_version\030\003 \001(\003R\rwindowVersion\022\031\n\010l" +
+      "ast_seq\030\004 \001(\003R\007lastSeq\022\032\n\010replayed\030\005 \001(\010" +
+      "R\010replayed\0227\n\007receipt\030\006 \001(\0132\035.threadkeep" +
+      ".v1.ErasureReceiptR\007receipt\"\236\003\n\024RewindSe" +
+      "ssionRequest\0223\n\007session\030\001 \001(\0132\031.threadke" +
+      "ep.v1.SessionRefR\007session\022\027\n\006at_seq\030\002 \001(" +
+      "\003H\000R\005atSeq\022 \n\013at_event_id\030\003 \001(\tH\000R\tatEve" +
+      "ntId\022*\n\020at_invocation_id\030\004 \001(\tH\000R\016atInvo" +
+      "cationId\022&\n\016at_log_version\030\005 \001(\003H\000R\014atLo" +
+      "gVersion\022.\n\004mode\030\006 \001(\0162\032.threadkeep.v1.R" +
+      "emovalModeR\004mode\0225\n\024expected_log_version" +
+      "\030\007 \001(\003H\001R\022expectedLogVersion\210\001\001\022!\n\014opera" +
+      "tion_id\030\010 \001(\tR\013operationId\022\026\n\006always\030\t \001" +
+      "(\010R\006alwaysB\007\n\005pointB\027\n\025_expected_log_ver" +
+      "sion\"\274\002\n\025RewindSessionResponse\022\030\n\007remove" +
+      "d\030\001 \001(\003R\007removed\022\032\n\010restored\030\002 \001(\003R\010rest" +
+      "ored\022\037\n\013log_version\030\003 \001(\003R\nlogVersion\022%\n" +
+      "\016window_version\030\004 \001(\003R\rwindowVersion\022\031\n\010" +
+      "last_seq\030\005 \001(\003R\007lastSeq\0225\n\006window\030\006 \001(\0132" +
+      "\035.threadkeep.v1.WindowCountersR\006window\022\032" +
+      "\n\010replayed\030\007 \001(\010R\010replayed\0227\n\007receipt\030\010 " +
+      "\001(\0132\035.threadkeep.v1.ErasureReceiptR\007rece" +
+      "ipt\"\230\002\n\022EraseEventsRequest\0223\n\007session\030\001 " +
+      "\001(\0132\031.threadkeep.v1.SessionRefR\007session\022" +
+      "\033\n\tevent_ids\030\002 \003(\tR\010eventIds\022%\n\016invocati" +
+      "on_ids\030\006 \003(\tR\rinvocationIds\022\026\n\006branch\030\007 " +
+      "\001(\tR\006branch\0225\n\024expected_log_version\030\004 \001(" +
+      "\003H\000R\022expectedLogVersion\210\001\001\022!\n\014operation_" +
+      "id\030\005 \001(\tR\013operationIdB\027\n\025_expected_log_v" +
+      "ersion\"\225\002\n\023EraseEventsResponse\022\026\n\006erased" +
+      "\030\001 \001(\003R\006erased\022\037\n\013log_version\030\002 \001(\003R\nlog" +
+      "Version\022%\n\016window_version\030\003 \001(\003R\rwindowV" +
+      "ersion\0225\n\006window\030\004 \001(\0132\035.threadkeep.v1.W" +
+      "indowCountersR\006window\022\032\n\010replayed\030\005 \001(\010R" +
+      "\010replayed\0227\n\007receipt\030\006 \001(\0132\035.threadkeep." +
+      "v1.ErasureReceiptR\007receipt\022\022\n\004more\030\007 \001(\010" +
+      "R\004more*]\n\013RemovalMode\022\034\n\030REMOVAL_MODE_UN" +
+      "SPECIFIED\020\000\022\030\n\024REMOVAL_MODE_ARCHIVE\020\001\022\026\n" +
+      "\022REMOVAL_MODE_ERASE\020\002*\254\001\n\013RemovalKind\022\034\n" +
+      "\030REMOVAL_KIND_UNSPECIFIED\020\000\022\027\n\023REMOVAL_K" +
+      "IND_POPPED\020\001\022\030\n\024REMOVAL_KIND_CLEARED\020\002\022\027" +
+      "\n\023REMOVAL_KIND_ERASED\020\003\022\031\n\025REMOVAL_KIND_" +
+      "REPLACED\020\004\022\030\n\024REMOVAL_KIND_REWOUND\020\005BU\n\021" +
+      "dev.threadkeep.v1P\001Z>github.com/threadke" +
+      "ep/threadkeep-go/threadkeep/v1;threadkee" +
+      "pv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -141,7 +173,7 @@ public final class EventRemoval {
     internal_static_threadkeep_v1_RemovalNotice_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_RemovalNotice_descriptor,
-        new java.lang.String[] { "Kind", "Erased", "Removed", "EventIds", "Seqs", "ThroughSeq", "Inserted", "Continues", });
+        new java.lang.String[] { "Kind", "Erased", "Removed", "EventIds", "Seqs", "ThroughSeq", "Inserted", "Continues", "Restored", });
     internal_static_threadkeep_v1_PopEventsRequest_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_threadkeep_v1_PopEventsRequest_fieldAccessorTable = new
@@ -166,18 +198,30 @@ public final class EventRemoval {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ClearEventsResponse_descriptor,
         new java.lang.String[] { "Removed", "LogVersion", "WindowVersion", "LastSeq", "Replayed", "Receipt", });
-    internal_static_threadkeep_v1_EraseEventsRequest_descriptor =
+    internal_static_threadkeep_v1_RewindSessionRequest_descriptor =
       getDescriptor().getMessageTypes().get(5);
+    internal_static_threadkeep_v1_RewindSessionRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_RewindSessionRequest_descriptor,
+        new java.lang.String[] { "Session", "AtSeq", "AtEventId", "AtInvocationId", "AtLogVersion", "Mode", "ExpectedLogVersion", "OperationId", "Always", "Point", });
+    internal_static_threadkeep_v1_RewindSessionResponse_descriptor =
+      getDescriptor().getMessageTypes().get(6);
+    internal_static_threadkeep_v1_RewindSessionResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_RewindSessionResponse_descriptor,
+        new java.lang.String[] { "Removed", "Restored", "LogVersion", "WindowVersion", "LastSeq", "Window", "Replayed", "Receipt", });
+    internal_static_threadkeep_v1_EraseEventsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(7);
     internal_static_threadkeep_v1_EraseEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_EraseEventsRequest_descriptor,
-        new java.lang.String[] { "Session", "EventIds", "ExpectedLogVersion", "OperationId", });
+        new java.lang.String[] { "Session", "EventIds", "InvocationIds", "Branch", "ExpectedLogVersion", "OperationId", });
     internal_static_threadkeep_v1_EraseEventsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_threadkeep_v1_EraseEventsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_EraseEventsResponse_descriptor,
-        new java.lang.String[] { "Erased", "LogVersion", "WindowVersion", "Window", "Replayed", "Receipt", });
+        new java.lang.String[] { "Erased", "LogVersion", "WindowVersion", "Window", "Replayed", "Receipt", "More", });
     descriptor.resolveAllFeaturesImmutable();
     dev.threadkeep.v1.Erasure.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();

@@ -206,6 +206,102 @@ public final class EventServiceGrpc {
     return getGetContextMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.LoadSessionRequest,
+      dev.threadkeep.v1.LoadSessionResponse> getLoadSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "LoadSession",
+      requestType = dev.threadkeep.v1.LoadSessionRequest.class,
+      responseType = dev.threadkeep.v1.LoadSessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.LoadSessionRequest,
+      dev.threadkeep.v1.LoadSessionResponse> getLoadSessionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.LoadSessionRequest, dev.threadkeep.v1.LoadSessionResponse> getLoadSessionMethod;
+    if ((getLoadSessionMethod = EventServiceGrpc.getLoadSessionMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getLoadSessionMethod = EventServiceGrpc.getLoadSessionMethod) == null) {
+          EventServiceGrpc.getLoadSessionMethod = getLoadSessionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.LoadSessionRequest, dev.threadkeep.v1.LoadSessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "LoadSession"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.LoadSessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.LoadSessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("LoadSession"))
+              .build();
+        }
+      }
+    }
+    return getLoadSessionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ListBranchesRequest,
+      dev.threadkeep.v1.ListBranchesResponse> getListBranchesMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListBranches",
+      requestType = dev.threadkeep.v1.ListBranchesRequest.class,
+      responseType = dev.threadkeep.v1.ListBranchesResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ListBranchesRequest,
+      dev.threadkeep.v1.ListBranchesResponse> getListBranchesMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ListBranchesRequest, dev.threadkeep.v1.ListBranchesResponse> getListBranchesMethod;
+    if ((getListBranchesMethod = EventServiceGrpc.getListBranchesMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getListBranchesMethod = EventServiceGrpc.getListBranchesMethod) == null) {
+          EventServiceGrpc.getListBranchesMethod = getListBranchesMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ListBranchesRequest, dev.threadkeep.v1.ListBranchesResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListBranches"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListBranchesRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListBranchesResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("ListBranches"))
+              .build();
+        }
+      }
+    }
+    return getListBranchesMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ListUsageRequest,
+      dev.threadkeep.v1.ListUsageResponse> getListUsageMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListUsage",
+      requestType = dev.threadkeep.v1.ListUsageRequest.class,
+      responseType = dev.threadkeep.v1.ListUsageResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ListUsageRequest,
+      dev.threadkeep.v1.ListUsageResponse> getListUsageMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ListUsageRequest, dev.threadkeep.v1.ListUsageResponse> getListUsageMethod;
+    if ((getListUsageMethod = EventServiceGrpc.getListUsageMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getListUsageMethod = EventServiceGrpc.getListUsageMethod) == null) {
+          EventServiceGrpc.getListUsageMethod = getListUsageMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ListUsageRequest, dev.threadkeep.v1.ListUsageResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListUsage"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListUsageRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListUsageResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("ListUsage"))
+              .build();
+        }
+      }
+    }
+    return getListUsageMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.PopEventsRequest,
       dev.threadkeep.v1.PopEventsResponse> getPopEventsMethod;
 
@@ -236,6 +332,38 @@ public final class EventServiceGrpc {
       }
     }
     return getPopEventsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.RewindSessionRequest,
+      dev.threadkeep.v1.RewindSessionResponse> getRewindSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "RewindSession",
+      requestType = dev.threadkeep.v1.RewindSessionRequest.class,
+      responseType = dev.threadkeep.v1.RewindSessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.RewindSessionRequest,
+      dev.threadkeep.v1.RewindSessionResponse> getRewindSessionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.RewindSessionRequest, dev.threadkeep.v1.RewindSessionResponse> getRewindSessionMethod;
+    if ((getRewindSessionMethod = EventServiceGrpc.getRewindSessionMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getRewindSessionMethod = EventServiceGrpc.getRewindSessionMethod) == null) {
+          EventServiceGrpc.getRewindSessionMethod = getRewindSessionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.RewindSessionRequest, dev.threadkeep.v1.RewindSessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "RewindSession"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.RewindSessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.RewindSessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("RewindSession"))
+              .build();
+        }
+      }
+    }
+    return getRewindSessionMethod;
   }
 
   private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ClearEventsRequest,
@@ -476,6 +604,42 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
+     * Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+     * GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    default void loadSession(dev.threadkeep.v1.LoadSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.LoadSessionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getLoadSessionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+     * with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    default void listBranches(dev.threadkeep.v1.ListBranchesRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListBranchesResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListBranchesMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+     * pages: its sum is that of its parts.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    default void listUsage(dev.threadkeep.v1.ListUsageRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListUsageResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListUsageMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
      * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
      * not reused, and the feed reports the removal.
@@ -485,6 +649,21 @@ public final class EventServiceGrpc {
     default void popEvents(dev.threadkeep.v1.PopEventsRequest request,
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.PopEventsResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getPopEventsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+     * they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+     * and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+     * point that is further back; ForkSession has no such limit.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+     * PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    default void rewindSession(dev.threadkeep.v1.RewindSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.RewindSessionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getRewindSessionMethod(), responseObserver);
     }
 
     /**
@@ -501,8 +680,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-     * memories that were made of the events stay as they are.
+     * Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+     * times, role and branch. Summaries and memories that were made of the events stay as they are.
      * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
@@ -640,6 +819,45 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
+     * Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+     * GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public void loadSession(dev.threadkeep.v1.LoadSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.LoadSessionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getLoadSessionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+     * with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public void listBranches(dev.threadkeep.v1.ListBranchesRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListBranchesResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListBranchesMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+     * pages: its sum is that of its parts.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public void listUsage(dev.threadkeep.v1.ListUsageRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListUsageResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListUsageMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
      * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
      * not reused, and the feed reports the removal.
@@ -650,6 +868,22 @@ public final class EventServiceGrpc {
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.PopEventsResponse> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getPopEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+     * they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+     * and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+     * point that is further back; ForkSession has no such limit.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+     * PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public void rewindSession(dev.threadkeep.v1.RewindSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.RewindSessionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getRewindSessionMethod(), getCallOptions()), request, responseObserver);
     }
 
     /**
@@ -667,8 +901,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-     * memories that were made of the events stay as they are.
+     * Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+     * times, role and branch. Summaries and memories that were made of the events stay as they are.
      * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
@@ -790,6 +1024,42 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
+     * Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+     * GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.LoadSessionResponse loadSession(dev.threadkeep.v1.LoadSessionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getLoadSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+     * with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListBranchesResponse listBranches(dev.threadkeep.v1.ListBranchesRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListBranchesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+     * pages: its sum is that of its parts.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListUsageResponse listUsage(dev.threadkeep.v1.ListUsageRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListUsageMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
      * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
      * not reused, and the feed reports the removal.
@@ -799,6 +1069,21 @@ public final class EventServiceGrpc {
     public dev.threadkeep.v1.PopEventsResponse popEvents(dev.threadkeep.v1.PopEventsRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getPopEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+     * they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+     * and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+     * point that is further back; ForkSession has no such limit.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+     * PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.RewindSessionResponse rewindSession(dev.threadkeep.v1.RewindSessionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getRewindSessionMethod(), getCallOptions(), request);
     }
 
     /**
@@ -815,8 +1100,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-     * memories that were made of the events stay as they are.
+     * Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+     * times, role and branch. Summaries and memories that were made of the events stay as they are.
      * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
@@ -922,6 +1207,42 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
+     * Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+     * GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.LoadSessionResponse loadSession(dev.threadkeep.v1.LoadSessionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getLoadSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+     * with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListBranchesResponse listBranches(dev.threadkeep.v1.ListBranchesRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListBranchesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+     * pages: its sum is that of its parts.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListUsageResponse listUsage(dev.threadkeep.v1.ListUsageRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListUsageMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
      * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
      * not reused, and the feed reports the removal.
@@ -931,6 +1252,21 @@ public final class EventServiceGrpc {
     public dev.threadkeep.v1.PopEventsResponse popEvents(dev.threadkeep.v1.PopEventsRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getPopEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+     * they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+     * and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+     * point that is further back; ForkSession has no such limit.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+     * PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.RewindSessionResponse rewindSession(dev.threadkeep.v1.RewindSessionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getRewindSessionMethod(), getCallOptions(), request);
     }
 
     /**
@@ -947,8 +1283,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-     * memories that were made of the events stay as they are.
+     * Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+     * times, role and branch. Summaries and memories that were made of the events stay as they are.
      * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
@@ -1059,6 +1395,45 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
+     * Returns a session, its state, its newest event, and a page of its events or a context, all as of one moment: what GetSession,
+     * GetState, and ListEvents or GetContext return if nothing happens between them. The cost is that of these calls.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, PERMISSION_DENIED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.LoadSessionResponse> loadSession(
+        dev.threadkeep.v1.LoadSessionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getLoadSessionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Lists the branches of a session, the root first, then in the order of the UTF-8 bytes of their names. The cost of a page grows
+     * with its branches and, up to 10,000 each, their events; that of the first page, up to 100,000, with the events on branches.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListBranchesResponse> listBranches(
+        dev.threadkeep.v1.ListBranchesRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListBranchesMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Sums the token usage of events by turn, invocation and branch. It reads the log page by page, so a group may be in several
+     * pages: its sum is that of its parts.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListUsageResponse> listUsage(
+        dev.threadkeep.v1.ListUsageRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListUsageMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
      * Takes the newest events out of the active window and returns them: an atomic claim, so that of concurrent callers each
      * event is returned to one. May part a tool call from its result; contexts leave out a result without its call. Seqs are
      * not reused, and the feed reports the removal.
@@ -1069,6 +1444,22 @@ public final class EventServiceGrpc {
         dev.threadkeep.v1.PopEventsRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getPopEventsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Goes back to an earlier point: events after it leave the active window, events that left it since are active again, unless
+     * they were erased, and the session's state has the values of then. One change of the log, which the feed reports as a removal
+     * and, if the state changed, a change of state. At most 10,000 events leave or come back: INVALID_FIELD is returned for a
+     * point that is further back; ForkSession has no such limit.
+     * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, HISTORY_UNKNOWN, INVALID_FIELD,
+     * PERMISSION_DENIED, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.RewindSessionResponse> rewindSession(
+        dev.threadkeep.v1.RewindSessionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getRewindSessionMethod(), getCallOptions()), request);
     }
 
     /**
@@ -1086,8 +1477,8 @@ public final class EventServiceGrpc {
 
     /**
      * <pre>
-     * Erases the content of events, active or archived. Tombstones stay: id, seq, times, role and branch. Summaries and
-     * memories that were made of the events stay as they are.
+     * Erases the content of events, active or archived: by id, or those of invocations or of a branch. Tombstones stay: id, seq,
+     * times, role and branch. Summaries and memories that were made of the events stay as they are.
      * Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND, VERSION_MISMATCH, OPERATION_CONFLICT, INVALID_FIELD, STORE_UNAVAILABLE.
      * </pre>
      */
@@ -1117,11 +1508,15 @@ public final class EventServiceGrpc {
   private static final int METHODID_LIST_EVENTS = 2;
   private static final int METHODID_LIST_USER_EVENTS = 3;
   private static final int METHODID_GET_CONTEXT = 4;
-  private static final int METHODID_POP_EVENTS = 5;
-  private static final int METHODID_CLEAR_EVENTS = 6;
-  private static final int METHODID_ERASE_EVENTS = 7;
-  private static final int METHODID_REPLACE_SUFFIX = 8;
-  private static final int METHODID_APPEND_STREAM = 9;
+  private static final int METHODID_LOAD_SESSION = 5;
+  private static final int METHODID_LIST_BRANCHES = 6;
+  private static final int METHODID_LIST_USAGE = 7;
+  private static final int METHODID_POP_EVENTS = 8;
+  private static final int METHODID_REWIND_SESSION = 9;
+  private static final int METHODID_CLEAR_EVENTS = 10;
+  private static final int METHODID_ERASE_EVENTS = 11;
+  private static final int METHODID_REPLACE_SUFFIX = 12;
+  private static final int METHODID_APPEND_STREAM = 13;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1160,9 +1555,25 @@ public final class EventServiceGrpc {
           serviceImpl.getContext((dev.threadkeep.v1.GetContextRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetContextResponse>) responseObserver);
           break;
+        case METHODID_LOAD_SESSION:
+          serviceImpl.loadSession((dev.threadkeep.v1.LoadSessionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.LoadSessionResponse>) responseObserver);
+          break;
+        case METHODID_LIST_BRANCHES:
+          serviceImpl.listBranches((dev.threadkeep.v1.ListBranchesRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListBranchesResponse>) responseObserver);
+          break;
+        case METHODID_LIST_USAGE:
+          serviceImpl.listUsage((dev.threadkeep.v1.ListUsageRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListUsageResponse>) responseObserver);
+          break;
         case METHODID_POP_EVENTS:
           serviceImpl.popEvents((dev.threadkeep.v1.PopEventsRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.PopEventsResponse>) responseObserver);
+          break;
+        case METHODID_REWIND_SESSION:
+          serviceImpl.rewindSession((dev.threadkeep.v1.RewindSessionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.RewindSessionResponse>) responseObserver);
           break;
         case METHODID_CLEAR_EVENTS:
           serviceImpl.clearEvents((dev.threadkeep.v1.ClearEventsRequest) request,
@@ -1240,12 +1651,40 @@ public final class EventServiceGrpc {
               dev.threadkeep.v1.GetContextResponse>(
                 service, METHODID_GET_CONTEXT)))
         .addMethod(
+          getLoadSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.LoadSessionRequest,
+              dev.threadkeep.v1.LoadSessionResponse>(
+                service, METHODID_LOAD_SESSION)))
+        .addMethod(
+          getListBranchesMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ListBranchesRequest,
+              dev.threadkeep.v1.ListBranchesResponse>(
+                service, METHODID_LIST_BRANCHES)))
+        .addMethod(
+          getListUsageMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ListUsageRequest,
+              dev.threadkeep.v1.ListUsageResponse>(
+                service, METHODID_LIST_USAGE)))
+        .addMethod(
           getPopEventsMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
               dev.threadkeep.v1.PopEventsRequest,
               dev.threadkeep.v1.PopEventsResponse>(
                 service, METHODID_POP_EVENTS)))
+        .addMethod(
+          getRewindSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.RewindSessionRequest,
+              dev.threadkeep.v1.RewindSessionResponse>(
+                service, METHODID_REWIND_SESSION)))
         .addMethod(
           getClearEventsMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
@@ -1321,7 +1760,11 @@ public final class EventServiceGrpc {
               .addMethod(getListEventsMethod())
               .addMethod(getListUserEventsMethod())
               .addMethod(getGetContextMethod())
+              .addMethod(getLoadSessionMethod())
+              .addMethod(getListBranchesMethod())
+              .addMethod(getListUsageMethod())
               .addMethod(getPopEventsMethod())
+              .addMethod(getRewindSessionMethod())
               .addMethod(getClearEventsMethod())
               .addMethod(getEraseEventsMethod())
               .addMethod(getReplaceSuffixMethod())

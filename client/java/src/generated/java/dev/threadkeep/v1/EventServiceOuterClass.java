@@ -136,6 +136,46 @@ public final class EventServiceOuterClass {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_GetContextResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_LoadSessionRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_LoadSessionRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_LoadSessionResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_LoadSessionResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_Branch_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_Branch_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListBranchesRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListBranchesRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListBranchesResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListBranchesResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_UsageEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_UsageEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListUsageRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListUsageRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListUsageResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListUsageResponse_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -146,155 +186,213 @@ public final class EventServiceOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n!threadkeep/v1/event_service.proto\022\rthr" +
-      "eadkeep.v1\032\032threadkeep/v1/access.proto\032\033" +
-      "threadkeep/v1/context.proto\032\033threadkeep/" +
-      "v1/erasure.proto\032\031threadkeep/v1/event.pr" +
-      "oto\032!threadkeep/v1/event_removal.proto\032\032" +
-      "threadkeep/v1/filter.proto\032\033threadkeep/v" +
-      "1/session.proto\032#threadkeep/v1/session_s" +
-      "ervice.proto\032\031threadkeep/v1/state.proto\"" +
-      "\337\002\n\017CreateIfMissing\022-\n\006expiry\030\001 \001(\0132\025.th" +
-      "readkeep.v1.ExpiryR\006expiry\022#\n\rmetadata_j" +
-      "son\030\002 \001(\tR\014metadataJson\022B\n\006labels\030\003 \003(\0132" +
-      "*.threadkeep.v1.CreateIfMissing.LabelsEn" +
-      "tryR\006labels\022?\n\005state\030\004 \003(\0132).threadkeep." +
-      "v1.CreateIfMissing.StateEntryR\005state\0329\n\013" +
-      "LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002" +
-      " \001(\tR\005value:\0028\001\0328\n\nStateEntry\022\020\n\003key\030\001 \001" +
-      "(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\223\004\n\023Ap" +
-      "pendEventsRequest\0223\n\007session\030\001 \001(\0132\031.thr" +
-      "eadkeep.v1.SessionRefR\007session\0223\n\006events" +
-      "\030\002 \003(\0132\033.threadkeep.v1.SessionEventR\006eve" +
-      "nts\0222\n\024expected_log_version\030\003 \001(\003H\000R\022exp" +
-      "ectedLogVersion\0225\n\026expected_last_event_i" +
-      "d\030\004 \001(\tH\000R\023expectedLastEventId\0224\n\tif_exi" +
-      "sts\030\005 \001(\0162\027.threadkeep.v1.IfExistsR\010ifEx" +
-      "ists\022J\n\021create_if_missing\030\006 \001(\0132\036.thread" +
-      "keep.v1.CreateIfMissingR\017createIfMissing" +
-      "\022:\n\013state_delta\030\007 \001(\0132\031.threadkeep.v1.St" +
-      "ateDeltaR\nstateDelta\022!\n\014operation_id\030\010 \001" +
-      "(\tR\013operationId\0226\n\010replaced\030\t \001(\0162\032.thre" +
-      "adkeep.v1.RemovalModeR\010replacedB\016\n\014preco" +
-      "ndition\"X\n\rAppendedEvent\022\031\n\010event_id\030\001 \001" +
-      "(\tR\007eventId\022\020\n\003seq\030\002 \001(\003R\003seq\022\032\n\010replaye" +
-      "d\030\003 \001(\010R\010replayed\"\350\001\n\024AppendEventsRespon" +
-      "se\0224\n\006events\030\001 \003(\0132\034.threadkeep.v1.Appen" +
-      "dedEventR\006events\022\037\n\013log_version\030\002 \001(\003R\nl" +
-      "ogVersion\022\031\n\010last_seq\030\003 \001(\003R\007lastSeq\022\'\n\017" +
-      "session_created\030\004 \001(\010R\016sessionCreated\0225\n" +
-      "\006window\030\005 \001(\0132\035.threadkeep.v1.WindowCoun" +
-      "tersR\006window\"\251\002\n\024ReplaceSuffixRequest\0223\n" +
-      "\007session\030\001 \001(\0132\031.threadkeep.v1.SessionRe" +
-      "fR\007session\022,\n\022expected_event_ids\030\002 \003(\tR\020" +
-      "expectedEventIds\0223\n\006events\030\003 \003(\0132\033.threa" +
-      "dkeep.v1.SessionEventR\006events\022\033\n\006branch\030" +
-      "\004 \001(\tH\000R\006branch\210\001\001\022.\n\004mode\030\005 \001(\0162\032.threa" +
-      "dkeep.v1.RemovalModeR\004mode\022!\n\014operation_" +
-      "id\030\006 \001(\tR\013operationIdB\t\n\007_branch\"\326\002\n\025Rep" +
-      "laceSuffixResponse\0224\n\006events\030\001 \003(\0132\034.thr" +
-      "eadkeep.v1.AppendedEventR\006events\022\030\n\007remo" +
-      "ved\030\002 \001(\003R\007removed\022\037\n\013log_version\030\003 \001(\003R" +
-      "\nlogVersion\022%\n\016window_version\030\004 \001(\003R\rwin" +
-      "dowVersion\022\031\n\010last_seq\030\005 \001(\003R\007lastSeq\0225\n" +
-      "\006window\030\006 \001(\0132\035.threadkeep.v1.WindowCoun" +
-      "tersR\006window\022\032\n\010replayed\030\007 \001(\010R\010replayed" +
-      "\0227\n\007receipt\030\010 \001(\0132\035.threadkeep.v1.Erasur" +
-      "eReceiptR\007receipt\"Q\n\023AppendStreamRequest" +
-      "\022:\n\006append\030\001 \001(\0132\".threadkeep.v1.AppendE" +
-      "ventsRequestR\006append\"\326\001\n\013AppendError\022\022\n\004" +
-      "code\030\001 \001(\005R\004code\022\030\n\007message\030\002 \001(\tR\007messa" +
-      "ge\022\026\n\006reason\030\003 \001(\tR\006reason\022D\n\010metadata\030\004" +
-      " \003(\0132(.threadkeep.v1.AppendError.Metadat" +
-      "aEntryR\010metadata\032;\n\rMetadataEntry\022\020\n\003key" +
-      "\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\254\001" +
-      "\n\022AppendStreamResult\022\024\n\005index\030\001 \001(\003R\005ind" +
-      "ex\022A\n\010appended\030\002 \001(\0132#.threadkeep.v1.App" +
-      "endEventsResponseH\000R\010appended\0222\n\005error\030\003" +
-      " \001(\0132\032.threadkeep.v1.AppendErrorH\000R\005erro" +
-      "rB\t\n\007outcome\"S\n\024AppendStreamResponse\022;\n\007" +
-      "results\030\001 \003(\0132!.threadkeep.v1.AppendStre" +
-      "amResultR\007results\"a\n\017GetEventRequest\0223\n\007" +
-      "session\030\001 \001(\0132\031.threadkeep.v1.SessionRef" +
-      "R\007session\022\031\n\010event_id\030\002 \001(\tR\007eventId\"E\n\020" +
-      "GetEventResponse\0221\n\005event\030\001 \001(\0132\033.thread" +
-      "keep.v1.SessionEventR\005event\"\274\002\n\021ListEven" +
-      "tsRequest\0223\n\007session\030\001 \001(\0132\031.threadkeep." +
-      "v1.SessionRefR\007session\0222\n\006filter\030\002 \001(\0132\032" +
-      ".threadkeep.v1.EventFilterR\006filter\022.\n\005or" +
-      "der\030\003 \001(\0162\030.threadkeep.v1.SortOrderR\005ord" +
-      "er\022\033\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n\npage_" +
-      "token\030\005 \001(\tR\tpageToken\022\034\n\tas_of_seq\030\n \001(" +
-      "\003H\000R\007asOfSeq\022+\n\021as_of_log_version\030\013 \001(\003H" +
-      "\000R\016asOfLogVersionB\007\n\005as_of\"\255\001\n\022ListEvent" +
-      "sResponse\0223\n\006events\030\001 \003(\0132\033.threadkeep.v" +
-      "1.SessionEventR\006events\022&\n\017next_page_toke" +
-      "n\030\002 \001(\tR\rnextPageToken\022\037\n\013log_version\030\003 " +
-      "\001(\003R\nlogVersion\022\031\n\010last_seq\030\004 \001(\003R\007lastS" +
-      "eq\"\277\001\n\025ListUserEventsRequest\022\027\n\007user_id\030" +
-      "\001 \001(\tR\006userId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\0222\n\006" +
-      "filter\030\003 \001(\0132\032.threadkeep.v1.EventFilter" +
-      "R\006filter\022\033\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n" +
-      "\npage_token\030\005 \001(\tR\tpageTokenB\006\n\004_app\"s\n\t" +
-      "UserEvent\0223\n\007session\030\001 \001(\0132\031.threadkeep." +
-      "v1.SessionRefR\007session\0221\n\005event\030\002 \001(\0132\033." +
-      "threadkeep.v1.SessionEventR\005event\"r\n\026Lis" +
-      "tUserEventsResponse\0220\n\006events\030\001 \003(\0132\030.th" +
-      "readkeep.v1.UserEventR\006events\022&\n\017next_pa" +
-      "ge_token\030\002 \001(\tR\rnextPageToken\"\314\001\n\021GetCon" +
-      "textRequest\0223\n\007session\030\001 \001(\0132\031.threadkee" +
-      "p.v1.SessionRefR\007session\022.\n\004spec\030\002 \001(\0132\032" +
-      ".threadkeep.v1.ContextSpecR\004spec\022\034\n\tas_o" +
-      "f_seq\030\n \001(\003H\000R\007asOfSeq\022+\n\021as_of_log_vers" +
-      "ion\030\013 \001(\003H\000R\016asOfLogVersionB\007\n\005as_of\"\367\003\n" +
-      "\022GetContextResponse\0223\n\006events\030\001 \003(\0132\033.th" +
-      "readkeep.v1.SessionEventR\006events\022\034\n\ttrun" +
-      "cated\030\002 \001(\010R\ttruncated\022\033\n\tfirst_seq\030\003 \001(" +
-      "\003R\010firstSeq\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\022\037" +
-      "\n\013over_budget\030\005 \001(\010R\noverBudget\0227\n\007conte" +
-      "xt\030\006 \001(\0132\035.threadkeep.v1.WindowCountersR" +
-      "\007context\0225\n\006window\030\007 \001(\0132\035.threadkeep.v1" +
-      ".WindowCountersR\006window\022\037\n\013log_version\030\010" +
-      " \001(\003R\nlogVersion\022%\n\016window_version\030\t \001(\003" +
-      "R\rwindowVersion\022(\n\020session_last_seq\030\n \001(" +
-      "\003R\016sessionLastSeq\0226\n\027compactable_through" +
-      "_seq\030\013 \001(\003R\025compactableThroughSeq\022\033\n\tmax" +
-      "_bytes\030\016 \001(\003R\010maxBytes*h\n\010IfExists\022\031\n\025IF" +
-      "_EXISTS_UNSPECIFIED\020\000\022\024\n\020IF_EXISTS_REPLA" +
-      "Y\020\001\022\024\n\020IF_EXISTS_IGNORE\020\002\022\025\n\021IF_EXISTS_R" +
-      "EPLACE\020\003*\\\n\tSortOrder\022\032\n\026SORT_ORDER_UNSP" +
-      "ECIFIED\020\000\022\030\n\024SORT_ORDER_ASCENDING\020\001\022\031\n\025S" +
-      "ORT_ORDER_DESCENDING\020\0022\310\007\n\014EventService\022" +
-      "`\n\014AppendEvents\022\".threadkeep.v1.AppendEv" +
-      "entsRequest\032#.threadkeep.v1.AppendEvents" +
-      "Response\"\007\220\002\002\210\266\030\003\022d\n\014AppendStream\022\".thre" +
-      "adkeep.v1.AppendStreamRequest\032#.threadke" +
-      "ep.v1.AppendStreamResponse\"\007\220\002\000\210\266\030\003(\0010\001\022" +
-      "T\n\010GetEvent\022\036.threadkeep.v1.GetEventRequ" +
-      "est\032\037.threadkeep.v1.GetEventResponse\"\007\220\002" +
-      "\001\210\266\030\002\022Z\n\nListEvents\022 .threadkeep.v1.List" +
-      "EventsRequest\032!.threadkeep.v1.ListEvents" +
-      "Response\"\007\220\002\001\210\266\030\002\022f\n\016ListUserEvents\022$.th" +
-      "readkeep.v1.ListUserEventsRequest\032%.thre" +
-      "adkeep.v1.ListUserEventsResponse\"\007\220\002\001\210\266\030" +
-      "\002\022Z\n\nGetContext\022 .threadkeep.v1.GetConte" +
-      "xtRequest\032!.threadkeep.v1.GetContextResp" +
-      "onse\"\007\220\002\001\210\266\030\002\022W\n\tPopEvents\022\037.threadkeep." +
-      "v1.PopEventsRequest\032 .threadkeep.v1.PopE" +
-      "ventsResponse\"\007\220\002\002\210\266\030\003\022]\n\013ClearEvents\022!." +
-      "threadkeep.v1.ClearEventsRequest\032\".threa" +
-      "dkeep.v1.ClearEventsResponse\"\007\220\002\002\210\266\030\003\022]\n" +
-      "\013EraseEvents\022!.threadkeep.v1.EraseEvents" +
-      "Request\032\".threadkeep.v1.EraseEventsRespo" +
-      "nse\"\007\220\002\002\210\266\030\005\022c\n\rReplaceSuffix\022#.threadke" +
-      "ep.v1.ReplaceSuffixRequest\032$.threadkeep." +
-      "v1.ReplaceSuffixResponse\"\007\220\002\002\210\266\030\003BU\n\021dev" +
-      ".threadkeep.v1P\001Z>github.com/threadkeep/" +
-      "threadkeep-go/threadkeep/v1;threadkeepv1" +
-      "b\006proto3"
+      "eadkeep.v1\032\037google/protobuf/timestamp.pr" +
+      "oto\032\032threadkeep/v1/access.proto\032\033threadk" +
+      "eep/v1/context.proto\032\033threadkeep/v1/eras" +
+      "ure.proto\032\031threadkeep/v1/event.proto\032!th" +
+      "readkeep/v1/event_removal.proto\032\032threadk" +
+      "eep/v1/filter.proto\032\033threadkeep/v1/sessi" +
+      "on.proto\032#threadkeep/v1/session_service." +
+      "proto\032\031threadkeep/v1/state.proto\"\337\002\n\017Cre" +
+      "ateIfMissing\022-\n\006expiry\030\001 \001(\0132\025.threadkee" +
+      "p.v1.ExpiryR\006expiry\022#\n\rmetadata_json\030\002 \001" +
+      "(\tR\014metadataJson\022B\n\006labels\030\003 \003(\0132*.threa" +
+      "dkeep.v1.CreateIfMissing.LabelsEntryR\006la" +
+      "bels\022?\n\005state\030\004 \003(\0132).threadkeep.v1.Crea" +
+      "teIfMissing.StateEntryR\005state\0329\n\013LabelsE" +
+      "ntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005v" +
+      "alue:\0028\001\0328\n\nStateEntry\022\020\n\003key\030\001 \001(\tR\003key" +
+      "\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\223\004\n\023AppendEve" +
+      "ntsRequest\0223\n\007session\030\001 \001(\0132\031.threadkeep" +
+      ".v1.SessionRefR\007session\0223\n\006events\030\002 \003(\0132" +
+      "\033.threadkeep.v1.SessionEventR\006events\0222\n\024" +
+      "expected_log_version\030\003 \001(\003H\000R\022expectedLo" +
+      "gVersion\0225\n\026expected_last_event_id\030\004 \001(\t" +
+      "H\000R\023expectedLastEventId\0224\n\tif_exists\030\005 \001" +
+      "(\0162\027.threadkeep.v1.IfExistsR\010ifExists\022J\n" +
+      "\021create_if_missing\030\006 \001(\0132\036.threadkeep.v1" +
+      ".CreateIfMissingR\017createIfMissing\022:\n\013sta" +
+      "te_delta\030\007 \001(\0132\031.threadkeep.v1.StateDelt" +
+      "aR\nstateDelta\022!\n\014operation_id\030\010 \001(\tR\013ope" +
+      "rationId\0226\n\010replaced\030\t \001(\0162\032.threadkeep." +
+      "v1.RemovalModeR\010replacedB\016\n\014precondition" +
+      "\"X\n\rAppendedEvent\022\031\n\010event_id\030\001 \001(\tR\007eve" +
+      "ntId\022\020\n\003seq\030\002 \001(\003R\003seq\022\032\n\010replayed\030\003 \001(\010" +
+      "R\010replayed\"\350\001\n\024AppendEventsResponse\0224\n\006e" +
+      "vents\030\001 \003(\0132\034.threadkeep.v1.AppendedEven" +
+      "tR\006events\022\037\n\013log_version\030\002 \001(\003R\nlogVersi" +
+      "on\022\031\n\010last_seq\030\003 \001(\003R\007lastSeq\022\'\n\017session" +
+      "_created\030\004 \001(\010R\016sessionCreated\0225\n\006window" +
+      "\030\005 \001(\0132\035.threadkeep.v1.WindowCountersR\006w" +
+      "indow\"\251\002\n\024ReplaceSuffixRequest\0223\n\007sessio" +
+      "n\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sess" +
+      "ion\022,\n\022expected_event_ids\030\002 \003(\tR\020expecte" +
+      "dEventIds\0223\n\006events\030\003 \003(\0132\033.threadkeep.v" +
+      "1.SessionEventR\006events\022\033\n\006branch\030\004 \001(\tH\000" +
+      "R\006branch\210\001\001\022.\n\004mode\030\005 \001(\0162\032.threadkeep.v" +
+      "1.RemovalModeR\004mode\022!\n\014operation_id\030\006 \001(" +
+      "\tR\013operationIdB\t\n\007_branch\"\326\002\n\025ReplaceSuf" +
+      "fixResponse\0224\n\006events\030\001 \003(\0132\034.threadkeep" +
+      ".v1.AppendedEventR\006events\022\030\n\007removed\030\002 \001" +
+      "(\003R\007removed\022\037\n\013log_version\030\003 \001(\003R\nlogVer" +
+      "sion\022%\n\016window_version\030\004 \001(\003R\rwindowVers" +
+      "ion\022\031\n\010last_seq\030\005 \001(\003R\007lastSeq\0225\n\006window" +
+      "\030\006 \001(\0132\035.threadkeep.v1.WindowCountersR\006w" +
+      "indow\022\032\n\010replayed\030\007 \001(\010R\010replayed\0227\n\007rec" +
+      "eipt\030\010 \001(\0132\035.threadkeep.v1.ErasureReceip" +
+      "tR\007receipt\"Q\n\023AppendStreamRequest\022:\n\006app" +
+      "end\030\001 \001(\0132\".threadkeep.v1.AppendEventsRe" +
+      "questR\006append\"\326\001\n\013AppendError\022\022\n\004code\030\001 " +
+      "\001(\005R\004code\022\030\n\007message\030\002 \001(\tR\007message\022\026\n\006r" +
+      "eason\030\003 \001(\tR\006reason\022D\n\010metadata\030\004 \003(\0132(." +
+      "threadkeep.v1.AppendError.MetadataEntryR" +
+      "\010metadata\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR" +
+      "\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\254\001\n\022Appen" +
+      "dStreamResult\022\024\n\005index\030\001 \001(\003R\005index\022A\n\010a" +
+      "ppended\030\002 \001(\0132#.threadkeep.v1.AppendEven" +
+      "tsResponseH\000R\010appended\0222\n\005error\030\003 \001(\0132\032." +
+      "threadkeep.v1.AppendErrorH\000R\005errorB\t\n\007ou" +
+      "tcome\"S\n\024AppendStreamResponse\022;\n\007results" +
+      "\030\001 \003(\0132!.threadkeep.v1.AppendStreamResul" +
+      "tR\007results\"a\n\017GetEventRequest\0223\n\007session" +
+      "\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sessi" +
+      "on\022\031\n\010event_id\030\002 \001(\tR\007eventId\"E\n\020GetEven" +
+      "tResponse\0221\n\005event\030\001 \001(\0132\033.threadkeep.v1" +
+      ".SessionEventR\005event\"\274\002\n\021ListEventsReque" +
+      "st\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sess" +
+      "ionRefR\007session\0222\n\006filter\030\002 \001(\0132\032.thread" +
+      "keep.v1.EventFilterR\006filter\022.\n\005order\030\003 \001" +
+      "(\0162\030.threadkeep.v1.SortOrderR\005order\022\033\n\tp" +
+      "age_size\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005" +
+      " \001(\tR\tpageToken\022\034\n\tas_of_seq\030\n \001(\003H\000R\007as" +
+      "OfSeq\022+\n\021as_of_log_version\030\013 \001(\003H\000R\016asOf" +
+      "LogVersionB\007\n\005as_of\"\255\001\n\022ListEventsRespon" +
+      "se\0223\n\006events\030\001 \003(\0132\033.threadkeep.v1.Sessi" +
+      "onEventR\006events\022&\n\017next_page_token\030\002 \001(\t" +
+      "R\rnextPageToken\022\037\n\013log_version\030\003 \001(\003R\nlo" +
+      "gVersion\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\"\277\001\n\025" +
+      "ListUserEventsRequest\022\027\n\007user_id\030\001 \001(\tR\006" +
+      "userId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\0222\n\006filter\030" +
+      "\003 \001(\0132\032.threadkeep.v1.EventFilterR\006filte" +
+      "r\022\033\n\tpage_size\030\004 \001(\005R\010pageSize\022\035\n\npage_t" +
+      "oken\030\005 \001(\tR\tpageTokenB\006\n\004_app\"s\n\tUserEve" +
+      "nt\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sess" +
+      "ionRefR\007session\0221\n\005event\030\002 \001(\0132\033.threadk" +
+      "eep.v1.SessionEventR\005event\"r\n\026ListUserEv" +
+      "entsResponse\0220\n\006events\030\001 \003(\0132\030.threadkee" +
+      "p.v1.UserEventR\006events\022&\n\017next_page_toke" +
+      "n\030\002 \001(\tR\rnextPageToken\"\314\001\n\021GetContextReq" +
+      "uest\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Se" +
+      "ssionRefR\007session\022.\n\004spec\030\002 \001(\0132\032.thread" +
+      "keep.v1.ContextSpecR\004spec\022\034\n\tas_of_seq\030\n" +
+      " \001(\003H\000R\007asOfSeq\022+\n\021as_of_log_version\030\013 \001" +
+      "(\003H\000R\016asOfLogVersionB\007\n\005as_of\"\367\003\n\022GetCon" +
+      "textResponse\0223\n\006events\030\001 \003(\0132\033.threadkee" +
+      "p.v1.SessionEventR\006events\022\034\n\ttruncated\030\002" +
+      " \001(\010R\ttruncated\022\033\n\tfirst_seq\030\003 \001(\003R\010firs" +
+      "tSeq\022\031\n\010last_seq\030\004 \001(\003R\007lastSeq\022\037\n\013over_" +
+      "budget\030\005 \001(\010R\noverBudget\0227\n\007context\030\006 \001(" +
+      "\0132\035.threadkeep.v1.WindowCountersR\007contex" +
+      "t\0225\n\006window\030\007 \001(\0132\035.threadkeep.v1.Window" +
+      "CountersR\006window\022\037\n\013log_version\030\010 \001(\003R\nl" +
+      "ogVersion\022%\n\016window_version\030\t \001(\003R\rwindo" +
+      "wVersion\022(\n\020session_last_seq\030\n \001(\003R\016sess" +
+      "ionLastSeq\0226\n\027compactable_through_seq\030\013 " +
+      "\001(\003R\025compactableThroughSeq\022\033\n\tmax_bytes\030" +
+      "\016 \001(\003R\010maxBytes\"\213\003\n\022LoadSessionRequest\0223" +
+      "\n\007session\030\001 \001(\0132\031.threadkeep.v1.SessionR" +
+      "efR\007session\0222\n\006filter\030\002 \001(\0132\032.threadkeep" +
+      ".v1.EventFilterR\006filter\022.\n\005order\030\003 \001(\0162\030" +
+      ".threadkeep.v1.SortOrderR\005order\022\033\n\tpage_" +
+      "size\030\004 \001(\005R\010pageSize\022.\n\004spec\030\005 \001(\0132\032.thr" +
+      "eadkeep.v1.ContextSpecR\004spec\022%\n\016exclude_" +
+      "events\030\006 \001(\010R\rexcludeEvents\022<\n\014state_sco" +
+      "pes\030\007 \003(\0162\031.threadkeep.v1.StateScopeR\013st" +
+      "ateScopes\022*\n\021with_newest_event\030\010 \001(\010R\017wi" +
+      "thNewestEvent\"\275\002\n\023LoadSessionResponse\0220\n" +
+      "\007session\030\001 \001(\0132\026.threadkeep.v1.SessionR\007" +
+      "session\0221\n\005state\030\002 \001(\0132\033.threadkeep.v1.S" +
+      "essionStateR\005state\022>\n\014newest_event\030\003 \001(\013" +
+      "2\033.threadkeep.v1.SessionEventR\013newestEve" +
+      "nt\022;\n\006events\030\004 \001(\0132!.threadkeep.v1.ListE" +
+      "ventsResponseH\000R\006events\022=\n\007context\030\005 \001(\013" +
+      "2!.threadkeep.v1.GetContextResponseH\000R\007c" +
+      "ontextB\005\n\003log\"\243\002\n\006Branch\022\022\n\004name\030\001 \001(\tR\004" +
+      "name\022$\n\013event_count\030\002 \001(\003H\000R\neventCount\210" +
+      "\001\001\022 \n\tfirst_seq\030\003 \001(\003H\001R\010firstSeq\210\001\001\0229\n\n" +
+      "first_time\030\004 \001(\0132\032.google.protobuf.Times" +
+      "tampR\tfirstTime\022\036\n\010last_seq\030\005 \001(\003H\002R\007las" +
+      "tSeq\210\001\001\0227\n\tlast_time\030\006 \001(\0132\032.google.prot" +
+      "obuf.TimestampR\010lastTimeB\016\n\014_event_count" +
+      "B\014\n\n_first_seqB\013\n\t_last_seq\"\206\001\n\023ListBran" +
+      "chesRequest\0223\n\007session\030\001 \001(\0132\031.threadkee" +
+      "p.v1.SessionRefR\007session\022\033\n\tpage_size\030\002 " +
+      "\001(\005R\010pageSize\022\035\n\npage_token\030\003 \001(\tR\tpageT" +
+      "oken\"q\n\024ListBranchesResponse\0221\n\010branches" +
+      "\030\001 \003(\0132\025.threadkeep.v1.BranchR\010branches\022" +
+      "&\n\017next_page_token\030\002 \001(\tR\rnextPageToken\"" +
+      "\345\001\n\nUsageEntry\022\031\n\010turn_seq\030\001 \001(\003R\007turnSe" +
+      "q\022#\n\rinvocation_id\030\002 \001(\tR\014invocationId\022\026" +
+      "\n\006branch\030\003 \001(\tR\006branch\022\026\n\006events\030\004 \001(\003R\006" +
+      "events\022\033\n\tfirst_seq\030\005 \001(\003R\010firstSeq\022\031\n\010l" +
+      "ast_seq\030\006 \001(\003R\007lastSeq\022/\n\005usage\030\007 \001(\0132\031." +
+      "threadkeep.v1.TokenUsageR\005usage\"\216\002\n\020List" +
+      "UsageRequest\0223\n\007session\030\001 \001(\0132\031.threadke" +
+      "ep.v1.SessionRefR\007session\022\033\n\006branch\030\002 \001(" +
+      "\tH\000R\006branch\210\001\001\022 \n\tafter_seq\030\003 \001(\003H\001R\010aft" +
+      "erSeq\210\001\001\022\"\n\nbefore_seq\030\004 \001(\003H\002R\tbeforeSe" +
+      "q\210\001\001\022\033\n\tpage_size\030\005 \001(\005R\010pageSize\022\035\n\npag" +
+      "e_token\030\006 \001(\tR\tpageTokenB\t\n\007_branchB\014\n\n_" +
+      "after_seqB\r\n\013_before_seq\"p\n\021ListUsageRes" +
+      "ponse\0223\n\007entries\030\001 \003(\0132\031.threadkeep.v1.U" +
+      "sageEntryR\007entries\022&\n\017next_page_token\030\002 " +
+      "\001(\tR\rnextPageToken*h\n\010IfExists\022\031\n\025IF_EXI" +
+      "STS_UNSPECIFIED\020\000\022\024\n\020IF_EXISTS_REPLAY\020\001\022" +
+      "\024\n\020IF_EXISTS_IGNORE\020\002\022\025\n\021IF_EXISTS_REPLA" +
+      "CE\020\003*\\\n\tSortOrder\022\032\n\026SORT_ORDER_UNSPECIF" +
+      "IED\020\000\022\030\n\024SORT_ORDER_ASCENDING\020\001\022\031\n\025SORT_" +
+      "ORDER_DESCENDING\020\0022\307\n\n\014EventService\022`\n\014A" +
+      "ppendEvents\022\".threadkeep.v1.AppendEvents" +
+      "Request\032#.threadkeep.v1.AppendEventsResp" +
+      "onse\"\007\220\002\002\210\266\030\003\022d\n\014AppendStream\022\".threadke" +
+      "ep.v1.AppendStreamRequest\032#.threadkeep.v" +
+      "1.AppendStreamResponse\"\007\220\002\000\210\266\030\003(\0010\001\022T\n\010G" +
+      "etEvent\022\036.threadkeep.v1.GetEventRequest\032" +
+      "\037.threadkeep.v1.GetEventResponse\"\007\220\002\001\210\266\030" +
+      "\002\022Z\n\nListEvents\022 .threadkeep.v1.ListEven" +
+      "tsRequest\032!.threadkeep.v1.ListEventsResp" +
+      "onse\"\007\220\002\001\210\266\030\002\022f\n\016ListUserEvents\022$.thread" +
+      "keep.v1.ListUserEventsRequest\032%.threadke" +
+      "ep.v1.ListUserEventsResponse\"\007\220\002\001\210\266\030\002\022Z\n" +
+      "\nGetContext\022 .threadkeep.v1.GetContextRe" +
+      "quest\032!.threadkeep.v1.GetContextResponse" +
+      "\"\007\220\002\001\210\266\030\002\022]\n\013LoadSession\022!.threadkeep.v1" +
+      ".LoadSessionRequest\032\".threadkeep.v1.Load" +
+      "SessionResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListBranches" +
+      "\022\".threadkeep.v1.ListBranchesRequest\032#.t" +
+      "hreadkeep.v1.ListBranchesResponse\"\007\220\002\001\210\266" +
+      "\030\002\022W\n\tListUsage\022\037.threadkeep.v1.ListUsag" +
+      "eRequest\032 .threadkeep.v1.ListUsageRespon" +
+      "se\"\007\220\002\001\210\266\030\002\022W\n\tPopEvents\022\037.threadkeep.v1" +
+      ".PopEventsRequest\032 .threadkeep.v1.PopEve" +
+      "ntsResponse\"\007\220\002\002\210\266\030\003\022c\n\rRewindSession\022#." +
+      "threadkeep.v1.RewindSessionRequest\032$.thr" +
+      "eadkeep.v1.RewindSessionResponse\"\007\220\002\002\210\266\030" +
+      "\003\022]\n\013ClearEvents\022!.threadkeep.v1.ClearEv" +
+      "entsRequest\032\".threadkeep.v1.ClearEventsR" +
+      "esponse\"\007\220\002\002\210\266\030\003\022]\n\013EraseEvents\022!.thread" +
+      "keep.v1.EraseEventsRequest\032\".threadkeep." +
+      "v1.EraseEventsResponse\"\007\220\002\002\210\266\030\005\022c\n\rRepla" +
+      "ceSuffix\022#.threadkeep.v1.ReplaceSuffixRe" +
+      "quest\032$.threadkeep.v1.ReplaceSuffixRespo" +
+      "nse\"\007\220\002\002\210\266\030\003BU\n\021dev.threadkeep.v1P\001Z>git" +
+      "hub.com/threadkeep/threadkeep-go/threadk" +
+      "eep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          com.google.protobuf.TimestampProto.getDescriptor(),
           dev.threadkeep.v1.Access.getDescriptor(),
           dev.threadkeep.v1.Context.getDescriptor(),
           dev.threadkeep.v1.Erasure.getDescriptor(),
@@ -437,7 +535,56 @@ public final class EventServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetContextResponse_descriptor,
         new java.lang.String[] { "Events", "Truncated", "FirstSeq", "LastSeq", "OverBudget", "Context", "Window", "LogVersion", "WindowVersion", "SessionLastSeq", "CompactableThroughSeq", "MaxBytes", });
+    internal_static_threadkeep_v1_LoadSessionRequest_descriptor =
+      getDescriptor().getMessageTypes().get(19);
+    internal_static_threadkeep_v1_LoadSessionRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_LoadSessionRequest_descriptor,
+        new java.lang.String[] { "Session", "Filter", "Order", "PageSize", "Spec", "ExcludeEvents", "StateScopes", "WithNewestEvent", });
+    internal_static_threadkeep_v1_LoadSessionResponse_descriptor =
+      getDescriptor().getMessageTypes().get(20);
+    internal_static_threadkeep_v1_LoadSessionResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_LoadSessionResponse_descriptor,
+        new java.lang.String[] { "Session", "State", "NewestEvent", "Events", "Context", "Log", });
+    internal_static_threadkeep_v1_Branch_descriptor =
+      getDescriptor().getMessageTypes().get(21);
+    internal_static_threadkeep_v1_Branch_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_Branch_descriptor,
+        new java.lang.String[] { "Name", "EventCount", "FirstSeq", "FirstTime", "LastSeq", "LastTime", });
+    internal_static_threadkeep_v1_ListBranchesRequest_descriptor =
+      getDescriptor().getMessageTypes().get(22);
+    internal_static_threadkeep_v1_ListBranchesRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListBranchesRequest_descriptor,
+        new java.lang.String[] { "Session", "PageSize", "PageToken", });
+    internal_static_threadkeep_v1_ListBranchesResponse_descriptor =
+      getDescriptor().getMessageTypes().get(23);
+    internal_static_threadkeep_v1_ListBranchesResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListBranchesResponse_descriptor,
+        new java.lang.String[] { "Branches", "NextPageToken", });
+    internal_static_threadkeep_v1_UsageEntry_descriptor =
+      getDescriptor().getMessageTypes().get(24);
+    internal_static_threadkeep_v1_UsageEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_UsageEntry_descriptor,
+        new java.lang.String[] { "TurnSeq", "InvocationId", "Branch", "Events", "FirstSeq", "LastSeq", "Usage", });
+    internal_static_threadkeep_v1_ListUsageRequest_descriptor =
+      getDescriptor().getMessageTypes().get(25);
+    internal_static_threadkeep_v1_ListUsageRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListUsageRequest_descriptor,
+        new java.lang.String[] { "Session", "Branch", "AfterSeq", "BeforeSeq", "PageSize", "PageToken", });
+    internal_static_threadkeep_v1_ListUsageResponse_descriptor =
+      getDescriptor().getMessageTypes().get(26);
+    internal_static_threadkeep_v1_ListUsageResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListUsageResponse_descriptor,
+        new java.lang.String[] { "Entries", "NextPageToken", });
     descriptor.resolveAllFeaturesImmutable();
+    com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Access.getDescriptor();
     dev.threadkeep.v1.Context.getDescriptor();
     dev.threadkeep.v1.Erasure.getDescriptor();

@@ -37,6 +37,7 @@ private static final long serialVersionUID = 0L;
     pageToken_ = "";
     orderBy_ = 0;
     sessionIdPrefix_ = "";
+    forkedFrom_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -524,6 +525,72 @@ java.lang.String defaultValue) {
     return withNewestEvent_;
   }
 
+  public static final int WITH_STATE_FIELD_NUMBER = 17;
+  private boolean withState_ = false;
+  /**
+   * <pre>
+   * If true, states is returned.
+   * </pre>
+   *
+   * <code>bool with_state = 17 [json_name = "withState"];</code>
+   * @return The withState.
+   */
+  @java.lang.Override
+  public boolean getWithState() {
+    return withState_;
+  }
+
+  public static final int FORKED_FROM_FIELD_NUMBER = 18;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object forkedFrom_ = "";
+  /**
+   * <pre>
+   * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+   * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+   * update_time, the cost of a page grows with the number of forks.
+   * </pre>
+   *
+   * <code>string forked_from = 18 [json_name = "forkedFrom"];</code>
+   * @return The forkedFrom.
+   */
+  @java.lang.Override
+  public java.lang.String getForkedFrom() {
+    java.lang.Object ref = forkedFrom_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      forkedFrom_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+   * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+   * update_time, the cost of a page grows with the number of forks.
+   * </pre>
+   *
+   * <code>string forked_from = 18 [json_name = "forkedFrom"];</code>
+   * @return The bytes for forkedFrom.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getForkedFromBytes() {
+    java.lang.Object ref = forkedFrom_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      forkedFrom_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -576,6 +643,12 @@ java.lang.String defaultValue) {
     }
     if (withNewestEvent_ != false) {
       output.writeBool(16, withNewestEvent_);
+    }
+    if (withState_ != false) {
+      output.writeBool(17, withState_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(forkedFrom_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 18, forkedFrom_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -636,6 +709,13 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(16, withNewestEvent_);
     }
+    if (withState_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(17, withState_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(forkedFrom_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(18, forkedFrom_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -683,6 +763,10 @@ java.lang.String defaultValue) {
         != other.getWithTotal()) return false;
     if (getWithNewestEvent()
         != other.getWithNewestEvent()) return false;
+    if (getWithState()
+        != other.getWithState()) return false;
+    if (!getForkedFrom()
+        .equals(other.getForkedFrom())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -728,6 +812,11 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + WITH_NEWEST_EVENT_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getWithNewestEvent());
+    hash = (37 * hash) + WITH_STATE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getWithState());
+    hash = (37 * hash) + FORKED_FROM_FIELD_NUMBER;
+    hash = (53 * hash) + getForkedFrom().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -912,6 +1001,8 @@ java.lang.String defaultValue) {
       offset_ = 0;
       withTotal_ = false;
       withNewestEvent_ = false;
+      withState_ = false;
+      forkedFrom_ = "";
       return this;
     }
 
@@ -990,6 +1081,12 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00000800) != 0)) {
         result.withNewestEvent_ = withNewestEvent_;
       }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.withState_ = withState_;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.forkedFrom_ = forkedFrom_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1048,6 +1145,14 @@ java.lang.String defaultValue) {
       }
       if (other.getWithNewestEvent() != false) {
         setWithNewestEvent(other.getWithNewestEvent());
+      }
+      if (other.getWithState() != false) {
+        setWithState(other.getWithState());
+      }
+      if (!other.getForkedFrom().isEmpty()) {
+        forkedFrom_ = other.forkedFrom_;
+        bitField0_ |= 0x00002000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1143,6 +1248,16 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000800;
               break;
             } // case 128
+            case 136: {
+              withState_ = input.readBool();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 136
+            case 146: {
+              forkedFrom_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 146
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2257,6 +2372,152 @@ java.lang.String defaultValue) {
     public Builder clearWithNewestEvent() {
       bitField0_ = (bitField0_ & ~0x00000800);
       withNewestEvent_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean withState_ ;
+    /**
+     * <pre>
+     * If true, states is returned.
+     * </pre>
+     *
+     * <code>bool with_state = 17 [json_name = "withState"];</code>
+     * @return The withState.
+     */
+    @java.lang.Override
+    public boolean getWithState() {
+      return withState_;
+    }
+    /**
+     * <pre>
+     * If true, states is returned.
+     * </pre>
+     *
+     * <code>bool with_state = 17 [json_name = "withState"];</code>
+     * @param value The withState to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWithState(boolean value) {
+
+      withState_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * If true, states is returned.
+     * </pre>
+     *
+     * <code>bool with_state = 17 [json_name = "withState"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWithState() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      withState_ = false;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object forkedFrom_ = "";
+    /**
+     * <pre>
+     * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+     * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+     * update_time, the cost of a page grows with the number of forks.
+     * </pre>
+     *
+     * <code>string forked_from = 18 [json_name = "forkedFrom"];</code>
+     * @return The forkedFrom.
+     */
+    public java.lang.String getForkedFrom() {
+      java.lang.Object ref = forkedFrom_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        forkedFrom_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+     * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+     * update_time, the cost of a page grows with the number of forks.
+     * </pre>
+     *
+     * <code>string forked_from = 18 [json_name = "forkedFrom"];</code>
+     * @return The bytes for forkedFrom.
+     */
+    public com.google.protobuf.ByteString
+        getForkedFromBytes() {
+      java.lang.Object ref = forkedFrom_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        forkedFrom_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+     * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+     * update_time, the cost of a page grows with the number of forks.
+     * </pre>
+     *
+     * <code>string forked_from = 18 [json_name = "forkedFrom"];</code>
+     * @param value The forkedFrom to set.
+     * @return This builder for chaining.
+     */
+    public Builder setForkedFrom(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      forkedFrom_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+     * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+     * update_time, the cost of a page grows with the number of forks.
+     * </pre>
+     *
+     * <code>string forked_from = 18 [json_name = "forkedFrom"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearForkedFrom() {
+      forkedFrom_ = getDefaultInstance().getForkedFrom();
+      bitField0_ = (bitField0_ & ~0x00002000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+     * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+     * update_time, the cost of a page grows with the number of forks.
+     * </pre>
+     *
+     * <code>string forked_from = 18 [json_name = "forkedFrom"];</code>
+     * @param value The bytes for forkedFrom to set.
+     * @return This builder for chaining.
+     */
+    public Builder setForkedFromBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      forkedFrom_ = value;
+      bitField0_ |= 0x00002000;
       onChanged();
       return this;
     }

@@ -267,4 +267,38 @@ java.lang.String defaultValue);
    * @return The withNewestEvent.
    */
   boolean getWithNewestEvent();
+
+  /**
+   * <pre>
+   * If true, states is returned.
+   * </pre>
+   *
+   * <code>bool with_state = 17 [json_name = "withState"];</code>
+   * @return The withState.
+   */
+  boolean getWithState();
+
+  /**
+   * <pre>
+   * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+   * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+   * update_time, the cost of a page grows with the number of forks.
+   * </pre>
+   *
+   * <code>string forked_from = 18 [json_name = "forkedFrom"];</code>
+   * @return The forkedFrom.
+   */
+  java.lang.String getForkedFrom();
+  /**
+   * <pre>
+   * Session id of a parent, with its app and user_id in the fields above: only its forks are returned, also if it is deleted.
+   * Forks of an earlier session with this id are returned too; SessionParent.uid distinguishes them. At most 255 bytes. By
+   * update_time, the cost of a page grows with the number of forks.
+   * </pre>
+   *
+   * <code>string forked_from = 18 [json_name = "forkedFrom"];</code>
+   * @return The bytes for forkedFrom.
+   */
+  com.google.protobuf.ByteString
+      getForkedFromBytes();
 }

@@ -35,6 +35,7 @@ private static final long serialVersionUID = 0L;
     sessions_ = java.util.Collections.emptyList();
     nextPageToken_ = "";
     newestEvents_ = java.util.Collections.emptyList();
+    states_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -244,6 +245,77 @@ private static final long serialVersionUID = 0L;
     return newestEvents_.get(index);
   }
 
+  public static final int STATES_FIELD_NUMBER = 12;
+  @SuppressWarnings("serial")
+  private java.util.List<dev.threadkeep.v1.StatePage> states_;
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<dev.threadkeep.v1.StatePage> getStatesList() {
+    return states_;
+  }
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends dev.threadkeep.v1.StatePageOrBuilder> 
+      getStatesOrBuilderList() {
+    return states_;
+  }
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  @java.lang.Override
+  public int getStatesCount() {
+    return states_.size();
+  }
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.StatePage getStates(int index) {
+    return states_.get(index);
+  }
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.StatePageOrBuilder getStatesOrBuilder(
+      int index) {
+    return states_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -270,6 +342,9 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < newestEvents_.size(); i++) {
       output.writeMessage(11, newestEvents_.get(i));
     }
+    for (int i = 0; i < states_.size(); i++) {
+      output.writeMessage(12, states_.get(i));
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -294,6 +369,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, newestEvents_.get(i));
     }
+    for (int i = 0; i < states_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(12, states_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -317,6 +396,8 @@ private static final long serialVersionUID = 0L;
         != other.getTotalSize()) return false;
     if (!getNewestEventsList()
         .equals(other.getNewestEventsList())) return false;
+    if (!getStatesList()
+        .equals(other.getStatesList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -339,6 +420,10 @@ private static final long serialVersionUID = 0L;
     if (getNewestEventsCount() > 0) {
       hash = (37 * hash) + NEWEST_EVENTS_FIELD_NUMBER;
       hash = (53 * hash) + getNewestEventsList().hashCode();
+    }
+    if (getStatesCount() > 0) {
+      hash = (37 * hash) + STATES_FIELD_NUMBER;
+      hash = (53 * hash) + getStatesList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -491,6 +576,13 @@ private static final long serialVersionUID = 0L;
         newestEventsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000008);
+      if (statesBuilder_ == null) {
+        states_ = java.util.Collections.emptyList();
+      } else {
+        states_ = null;
+        statesBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000010);
       return this;
     }
 
@@ -541,6 +633,15 @@ private static final long serialVersionUID = 0L;
         result.newestEvents_ = newestEvents_;
       } else {
         result.newestEvents_ = newestEventsBuilder_.build();
+      }
+      if (statesBuilder_ == null) {
+        if (((bitField0_ & 0x00000010) != 0)) {
+          states_ = java.util.Collections.unmodifiableList(states_);
+          bitField0_ = (bitField0_ & ~0x00000010);
+        }
+        result.states_ = states_;
+      } else {
+        result.states_ = statesBuilder_.build();
       }
     }
 
@@ -626,6 +727,32 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (statesBuilder_ == null) {
+        if (!other.states_.isEmpty()) {
+          if (states_.isEmpty()) {
+            states_ = other.states_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+          } else {
+            ensureStatesIsMutable();
+            states_.addAll(other.states_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.states_.isEmpty()) {
+          if (statesBuilder_.isEmpty()) {
+            statesBuilder_.dispose();
+            statesBuilder_ = null;
+            states_ = other.states_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+            statesBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetStatesFieldBuilder() : null;
+          } else {
+            statesBuilder_.addAllMessages(other.states_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -688,6 +815,19 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 90
+            case 98: {
+              dev.threadkeep.v1.StatePage m =
+                  input.readMessage(
+                      dev.threadkeep.v1.StatePage.parser(),
+                      extensionRegistry);
+              if (statesBuilder_ == null) {
+                ensureStatesIsMutable();
+                states_.add(m);
+              } else {
+                statesBuilder_.addMessage(m);
+              }
+              break;
+            } // case 98
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1499,6 +1639,354 @@ private static final long serialVersionUID = 0L;
         newestEvents_ = null;
       }
       return newestEventsBuilder_;
+    }
+
+    private java.util.List<dev.threadkeep.v1.StatePage> states_ =
+      java.util.Collections.emptyList();
+    private void ensureStatesIsMutable() {
+      if (!((bitField0_ & 0x00000010) != 0)) {
+        states_ = new java.util.ArrayList<dev.threadkeep.v1.StatePage>(states_);
+        bitField0_ |= 0x00000010;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.threadkeep.v1.StatePage, dev.threadkeep.v1.StatePage.Builder, dev.threadkeep.v1.StatePageOrBuilder> statesBuilder_;
+
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public java.util.List<dev.threadkeep.v1.StatePage> getStatesList() {
+      if (statesBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(states_);
+      } else {
+        return statesBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public int getStatesCount() {
+      if (statesBuilder_ == null) {
+        return states_.size();
+      } else {
+        return statesBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public dev.threadkeep.v1.StatePage getStates(int index) {
+      if (statesBuilder_ == null) {
+        return states_.get(index);
+      } else {
+        return statesBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public Builder setStates(
+        int index, dev.threadkeep.v1.StatePage value) {
+      if (statesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureStatesIsMutable();
+        states_.set(index, value);
+        onChanged();
+      } else {
+        statesBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public Builder setStates(
+        int index, dev.threadkeep.v1.StatePage.Builder builderForValue) {
+      if (statesBuilder_ == null) {
+        ensureStatesIsMutable();
+        states_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        statesBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public Builder addStates(dev.threadkeep.v1.StatePage value) {
+      if (statesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureStatesIsMutable();
+        states_.add(value);
+        onChanged();
+      } else {
+        statesBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public Builder addStates(
+        int index, dev.threadkeep.v1.StatePage value) {
+      if (statesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureStatesIsMutable();
+        states_.add(index, value);
+        onChanged();
+      } else {
+        statesBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public Builder addStates(
+        dev.threadkeep.v1.StatePage.Builder builderForValue) {
+      if (statesBuilder_ == null) {
+        ensureStatesIsMutable();
+        states_.add(builderForValue.build());
+        onChanged();
+      } else {
+        statesBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public Builder addStates(
+        int index, dev.threadkeep.v1.StatePage.Builder builderForValue) {
+      if (statesBuilder_ == null) {
+        ensureStatesIsMutable();
+        states_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        statesBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public Builder addAllStates(
+        java.lang.Iterable<? extends dev.threadkeep.v1.StatePage> values) {
+      if (statesBuilder_ == null) {
+        ensureStatesIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, states_);
+        onChanged();
+      } else {
+        statesBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public Builder clearStates() {
+      if (statesBuilder_ == null) {
+        states_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000010);
+        onChanged();
+      } else {
+        statesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public Builder removeStates(int index) {
+      if (statesBuilder_ == null) {
+        ensureStatesIsMutable();
+        states_.remove(index);
+        onChanged();
+      } else {
+        statesBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public dev.threadkeep.v1.StatePage.Builder getStatesBuilder(
+        int index) {
+      return internalGetStatesFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public dev.threadkeep.v1.StatePageOrBuilder getStatesOrBuilder(
+        int index) {
+      if (statesBuilder_ == null) {
+        return states_.get(index);  } else {
+        return statesBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public java.util.List<? extends dev.threadkeep.v1.StatePageOrBuilder> 
+         getStatesOrBuilderList() {
+      if (statesBuilder_ != null) {
+        return statesBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(states_);
+      }
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public dev.threadkeep.v1.StatePage.Builder addStatesBuilder() {
+      return internalGetStatesFieldBuilder().addBuilder(
+          dev.threadkeep.v1.StatePage.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public dev.threadkeep.v1.StatePage.Builder addStatesBuilder(
+        int index) {
+      return internalGetStatesFieldBuilder().addBuilder(
+          index, dev.threadkeep.v1.StatePage.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+     * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+     * see GetState.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+     */
+    public java.util.List<dev.threadkeep.v1.StatePage.Builder> 
+         getStatesBuilderList() {
+      return internalGetStatesFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.threadkeep.v1.StatePage, dev.threadkeep.v1.StatePage.Builder, dev.threadkeep.v1.StatePageOrBuilder> 
+        internalGetStatesFieldBuilder() {
+      if (statesBuilder_ == null) {
+        statesBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            dev.threadkeep.v1.StatePage, dev.threadkeep.v1.StatePage.Builder, dev.threadkeep.v1.StatePageOrBuilder>(
+                states_,
+                ((bitField0_ & 0x00000010) != 0),
+                getParentForChildren(),
+                isClean());
+        states_ = null;
+      }
+      return statesBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.ListSessionsResponse)

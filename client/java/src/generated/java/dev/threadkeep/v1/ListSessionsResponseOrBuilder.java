@@ -137,4 +137,58 @@ public interface ListSessionsResponseOrBuilder extends
    */
   dev.threadkeep.v1.SessionEventOrBuilder getNewestEventsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  java.util.List<dev.threadkeep.v1.StatePage> 
+      getStatesList();
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  dev.threadkeep.v1.StatePage getStates(int index);
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  int getStatesCount();
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  java.util.List<? extends dev.threadkeep.v1.StatePageOrBuilder> 
+      getStatesOrBuilderList();
+  /**
+   * <pre>
+   * The state of each session, in the order of the sessions, if with_state is set: whole, or with `more` and no values if it does not
+   * fit. Together they have at most a quarter of the server's max_response_bytes. The states of users and apps are not among them:
+   * see GetState.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.StatePage states = 12 [json_name = "states"];</code>
+   */
+  dev.threadkeep.v1.StatePageOrBuilder getStatesOrBuilder(
+      int index);
 }

@@ -91,7 +91,8 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.CompactionStrategy strategy_;
   /**
    * <pre>
-   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -103,7 +104,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -115,7 +117,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+   * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+   * consumer.
    * </pre>
    *
    * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -715,7 +718,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.CompactionStrategy, dev.threadkeep.v1.CompactionStrategy.Builder, dev.threadkeep.v1.CompactionStrategyOrBuilder> strategyBuilder_;
     /**
      * <pre>
-     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -726,7 +730,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -741,7 +746,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -761,7 +767,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -779,7 +786,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -804,7 +812,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -821,7 +830,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -833,7 +843,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>
@@ -848,7 +859,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy.
+     * Strategy to plan. Absent means the strategy of the session's policy; INVALID_FIELD if there is no policy, or if it names a
+     * consumer.
      * </pre>
      *
      * <code>.threadkeep.v1.CompactionStrategy strategy = 2 [json_name = "strategy"];</code>

@@ -55,6 +55,14 @@ public enum RemovalKind
    * <code>REMOVAL_KIND_REPLACED = 4;</code>
    */
   REMOVAL_KIND_REPLACED(4),
+  /**
+   * <pre>
+   * RewindSession went back to an earlier point. Clients that keep a copy of the window read it again.
+   * </pre>
+   *
+   * <code>REMOVAL_KIND_REWOUND = 5;</code>
+   */
+  REMOVAL_KIND_REWOUND(5),
   UNRECOGNIZED(-1),
   ;
 
@@ -107,6 +115,14 @@ public enum RemovalKind
    * <code>REMOVAL_KIND_REPLACED = 4;</code>
    */
   public static final int REMOVAL_KIND_REPLACED_VALUE = 4;
+  /**
+   * <pre>
+   * RewindSession went back to an earlier point. Clients that keep a copy of the window read it again.
+   * </pre>
+   *
+   * <code>REMOVAL_KIND_REWOUND = 5;</code>
+   */
+  public static final int REMOVAL_KIND_REWOUND_VALUE = 5;
 
 
   public final int getNumber() {
@@ -138,6 +154,7 @@ public enum RemovalKind
       case 2: return REMOVAL_KIND_CLEARED;
       case 3: return REMOVAL_KIND_ERASED;
       case 4: return REMOVAL_KIND_REPLACED;
+      case 5: return REMOVAL_KIND_REWOUND;
       default: return null;
     }
   }

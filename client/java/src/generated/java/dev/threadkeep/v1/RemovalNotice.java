@@ -209,7 +209,8 @@ private static final long serialVersionUID = 0L;
   private long throughSeq_ = 0L;
   /**
    * <pre>
-   * For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds.
+   * For CLEARED: the last seq of the log; every event up to it has left the window. For REWOUND: the last seq of the point;
+   * every event after it has left the window. 0 for other kinds.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -296,6 +297,21 @@ private static final long serialVersionUID = 0L;
     return continues_;
   }
 
+  public static final int RESTORED_FIELD_NUMBER = 9;
+  private long restored_ = 0L;
+  /**
+   * <pre>
+   * For REWOUND: number of events that had left the window since the point and are active again.
+   * </pre>
+   *
+   * <code>int64 restored = 9 [json_name = "restored"];</code>
+   * @return The restored.
+   */
+  @java.lang.Override
+  public long getRestored() {
+    return restored_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -338,6 +354,9 @@ private static final long serialVersionUID = 0L;
     }
     if (continues_ != false) {
       output.writeBool(8, continues_);
+    }
+    if (restored_ != 0L) {
+      output.writeInt64(9, restored_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -394,6 +413,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(8, continues_);
     }
+    if (restored_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(9, restored_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -424,6 +447,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getInsertedList())) return false;
     if (getContinues()
         != other.getContinues()) return false;
+    if (getRestored()
+        != other.getRestored()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -461,6 +486,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + CONTINUES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getContinues());
+    hash = (37 * hash) + RESTORED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getRestored());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -613,6 +641,7 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00000040);
       continues_ = false;
+      restored_ = 0L;
       return this;
     }
 
@@ -681,6 +710,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.continues_ = continues_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.restored_ = restored_;
       }
     }
 
@@ -757,6 +789,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getContinues() != false) {
         setContinues(other.getContinues());
+      }
+      if (other.getRestored() != 0L) {
+        setRestored(other.getRestored());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -844,6 +879,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 64
+            case 72: {
+              restored_ = input.readInt64();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1282,7 +1322,8 @@ private static final long serialVersionUID = 0L;
     private long throughSeq_ ;
     /**
      * <pre>
-     * For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds.
+     * For CLEARED: the last seq of the log; every event up to it has left the window. For REWOUND: the last seq of the point;
+     * every event after it has left the window. 0 for other kinds.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1294,7 +1335,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds.
+     * For CLEARED: the last seq of the log; every event up to it has left the window. For REWOUND: the last seq of the point;
+     * every event after it has left the window. 0 for other kinds.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1310,7 +1352,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds.
+     * For CLEARED: the last seq of the log; every event up to it has left the window. For REWOUND: the last seq of the point;
+     * every event after it has left the window. 0 for other kinds.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1675,6 +1718,50 @@ private static final long serialVersionUID = 0L;
     public Builder clearContinues() {
       bitField0_ = (bitField0_ & ~0x00000080);
       continues_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long restored_ ;
+    /**
+     * <pre>
+     * For REWOUND: number of events that had left the window since the point and are active again.
+     * </pre>
+     *
+     * <code>int64 restored = 9 [json_name = "restored"];</code>
+     * @return The restored.
+     */
+    @java.lang.Override
+    public long getRestored() {
+      return restored_;
+    }
+    /**
+     * <pre>
+     * For REWOUND: number of events that had left the window since the point and are active again.
+     * </pre>
+     *
+     * <code>int64 restored = 9 [json_name = "restored"];</code>
+     * @param value The restored to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRestored(long value) {
+
+      restored_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For REWOUND: number of events that had left the window since the point and are active again.
+     * </pre>
+     *
+     * <code>int64 restored = 9 [json_name = "restored"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRestored() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      restored_ = 0L;
       onChanged();
       return this;
     }

@@ -121,7 +121,8 @@ public interface RemovalNoticeOrBuilder extends
 
   /**
    * <pre>
-   * For CLEARED: the last seq of the log; every event up to it has left the window. 0 for other kinds.
+   * For CLEARED: the last seq of the log; every event up to it has left the window. For REWOUND: the last seq of the point;
+   * every event after it has left the window. 0 for other kinds.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -182,4 +183,14 @@ public interface RemovalNoticeOrBuilder extends
    * @return The continues.
    */
   boolean getContinues();
+
+  /**
+   * <pre>
+   * For REWOUND: number of events that had left the window since the point and are active again.
+   * </pre>
+   *
+   * <code>int64 restored = 9 [json_name = "restored"];</code>
+   * @return The restored.
+   */
+  long getRestored();
 }

@@ -410,7 +410,8 @@ java.lang.String defaultValue) {
   private long logVersion_ = 0L;
   /**
    * <pre>
-   * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
+   * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session, also with
+   * CreateSessionRequest.parent; what ForkSession makes begins with the one after parent.at_log_version.
    * </pre>
    *
    * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -493,7 +494,8 @@ java.lang.String defaultValue) {
   private dev.threadkeep.v1.TokenUsage usage_;
   /**
    * <pre>
-   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+   * events that it copied is the parent's.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -505,7 +507,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+   * events that it copied is the parent's.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -517,7 +520,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+   * events that it copied is the parent's.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -531,7 +535,7 @@ java.lang.String defaultValue) {
   private dev.threadkeep.v1.SessionParent parent_;
   /**
    * <pre>
-   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -543,7 +547,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -555,7 +559,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -629,6 +633,23 @@ java.lang.String defaultValue) {
     }
   }
 
+  public static final int CONTENT_BYTES_FIELD_NUMBER = 16;
+  private long contentBytes_ = 0L;
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Content bytes of the active window, maintained at append: UTF-8 bytes of text, reasoning, tool names, arguments
+   * and results, and media URIs, the measure of context_bytes and ContextSpec.max_bytes. Of events that were stored before servers
+   * measured them, it is their size.
+   * </pre>
+   *
+   * <code>int64 content_bytes = 16 [json_name = "contentBytes"];</code>
+   * @return The contentBytes.
+   */
+  @java.lang.Override
+  public long getContentBytes() {
+    return contentBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -690,6 +711,9 @@ java.lang.String defaultValue) {
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 15, etag_);
+    }
+    if (contentBytes_ != 0L) {
+      output.writeInt64(16, contentBytes_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -763,6 +787,10 @@ java.lang.String defaultValue) {
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(15, etag_);
     }
+    if (contentBytes_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(16, contentBytes_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -829,6 +857,8 @@ java.lang.String defaultValue) {
         != other.getContextBytes()) return false;
     if (!getEtag()
         .equals(other.getEtag())) return false;
+    if (getContentBytes()
+        != other.getContentBytes()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -890,6 +920,9 @@ java.lang.String defaultValue) {
         getContextBytes());
     hash = (37 * hash) + ETAG_FIELD_NUMBER;
     hash = (53 * hash) + getEtag().hashCode();
+    hash = (37 * hash) + CONTENT_BYTES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getContentBytes());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1102,6 +1135,7 @@ java.lang.String defaultValue) {
       }
       contextBytes_ = 0L;
       etag_ = "";
+      contentBytes_ = 0L;
       return this;
     }
 
@@ -1203,6 +1237,9 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00004000) != 0)) {
         result.etag_ = etag_;
       }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.contentBytes_ = contentBytes_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1268,6 +1305,9 @@ java.lang.String defaultValue) {
         etag_ = other.etag_;
         bitField0_ |= 0x00004000;
         onChanged();
+      }
+      if (other.getContentBytes() != 0L) {
+        setContentBytes(other.getContentBytes());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1388,6 +1428,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00004000;
               break;
             } // case 122
+            case 128: {
+              contentBytes_ = input.readInt64();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 128
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2380,7 +2425,8 @@ java.lang.String defaultValue) {
     private long logVersion_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
+     * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session, also with
+     * CreateSessionRequest.parent; what ForkSession makes begins with the one after parent.at_log_version.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -2392,7 +2438,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
+     * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session, also with
+     * CreateSessionRequest.parent; what ForkSession makes begins with the one after parent.at_log_version.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -2408,7 +2455,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
+     * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session, also with
+     * CreateSessionRequest.parent; what ForkSession makes begins with the one after parent.at_log_version.
      * </pre>
      *
      * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -2671,7 +2719,8 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.TokenUsage, dev.threadkeep.v1.TokenUsage.Builder, dev.threadkeep.v1.TokenUsageOrBuilder> usageBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+     * events that it copied is the parent's.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2682,7 +2731,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+     * events that it copied is the parent's.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2697,7 +2747,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+     * events that it copied is the parent's.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2717,7 +2768,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+     * events that it copied is the parent's.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2735,7 +2787,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+     * events that it copied is the parent's.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2760,7 +2813,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+     * events that it copied is the parent's.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2777,7 +2831,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+     * events that it copied is the parent's.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2789,7 +2844,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+     * events that it copied is the parent's.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2804,7 +2860,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+     * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+     * events that it copied is the parent's.
      * </pre>
      *
      * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -2828,7 +2885,7 @@ java.lang.String defaultValue) {
         dev.threadkeep.v1.SessionParent, dev.threadkeep.v1.SessionParent.Builder, dev.threadkeep.v1.SessionParentOrBuilder> parentBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2839,7 +2896,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2854,7 +2911,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2874,7 +2931,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2892,7 +2949,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2917,7 +2974,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2934,7 +2991,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2946,7 +3003,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -2961,7 +3018,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+     * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -3117,6 +3174,56 @@ java.lang.String defaultValue) {
       checkByteStringIsUtf8(value);
       etag_ = value;
       bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+
+    private long contentBytes_ ;
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Content bytes of the active window, maintained at append: UTF-8 bytes of text, reasoning, tool names, arguments
+     * and results, and media URIs, the measure of context_bytes and ContextSpec.max_bytes. Of events that were stored before servers
+     * measured them, it is their size.
+     * </pre>
+     *
+     * <code>int64 content_bytes = 16 [json_name = "contentBytes"];</code>
+     * @return The contentBytes.
+     */
+    @java.lang.Override
+    public long getContentBytes() {
+      return contentBytes_;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Content bytes of the active window, maintained at append: UTF-8 bytes of text, reasoning, tool names, arguments
+     * and results, and media URIs, the measure of context_bytes and ContextSpec.max_bytes. Of events that were stored before servers
+     * measured them, it is their size.
+     * </pre>
+     *
+     * <code>int64 content_bytes = 16 [json_name = "contentBytes"];</code>
+     * @param value The contentBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setContentBytes(long value) {
+
+      contentBytes_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * OUTPUT_ONLY. Content bytes of the active window, maintained at append: UTF-8 bytes of text, reasoning, tool names, arguments
+     * and results, and media URIs, the measure of context_bytes and ContextSpec.max_bytes. Of events that were stored before servers
+     * measured them, it is their size.
+     * </pre>
+     *
+     * <code>int64 content_bytes = 16 [json_name = "contentBytes"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearContentBytes() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      contentBytes_ = 0L;
       onChanged();
       return this;
     }

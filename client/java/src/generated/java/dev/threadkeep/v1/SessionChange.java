@@ -7,8 +7,13 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+ * Reports that a session was created, updated, deleted or moved. If a session is deleted before its changes are delivered, the
  * deletion replaces them.
+ *
+ * A session that is moved is never in a subscription of a user who does not own it. If it is moved before its changes are
+ * delivered, MOVED_OUT replaces them for the former owner. A subscription of the new owner begins with MOVED_IN; ListEvents
+ * returns the events before it. WatchSession of the new name also delivers the changes before it, under this name, if it starts
+ * or resumes at an earlier position. Subscriptions without a user receive every change, with the name that the session had.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SessionChange}
@@ -80,8 +85,10 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.Session session_;
   /**
    * <pre>
-   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-   * session only ref, uid and labels are set.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+   * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+   * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+   * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -93,8 +100,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-   * session only ref, uid and labels are set.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+   * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+   * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+   * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -106,8 +115,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-   * session only ref, uid and labels are set.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+   * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+   * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+   * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -291,8 +302,13 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Reports that a session was created, updated or deleted. If a session is deleted before its changes are delivered, the
+   * Reports that a session was created, updated, deleted or moved. If a session is deleted before its changes are delivered, the
    * deletion replaces them.
+   *
+   * A session that is moved is never in a subscription of a user who does not own it. If it is moved before its changes are
+   * delivered, MOVED_OUT replaces them for the former owner. A subscription of the new owner begins with MOVED_IN; ListEvents
+   * returns the events before it. WatchSession of the new name also delivers the changes before it, under this name, if it starts
+   * or resumes at an earlier position. Subscriptions without a user receive every change, with the name that the session had.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SessionChange}
@@ -535,8 +551,10 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.Session, dev.threadkeep.v1.Session.Builder, dev.threadkeep.v1.SessionOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-     * session only ref, uid and labels are set.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+     * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+     * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+     * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -547,8 +565,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-     * session only ref, uid and labels are set.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+     * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+     * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+     * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -563,8 +583,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-     * session only ref, uid and labels are set.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+     * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+     * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+     * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -584,8 +606,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-     * session only ref, uid and labels are set.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+     * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+     * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+     * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -603,8 +627,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-     * session only ref, uid and labels are set.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+     * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+     * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+     * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -629,8 +655,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-     * session only ref, uid and labels are set.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+     * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+     * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+     * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -647,8 +675,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-     * session only ref, uid and labels are set.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+     * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+     * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+     * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -660,8 +690,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-     * session only ref, uid and labels are set.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+     * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+     * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+     * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -676,8 +708,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-     * session only ref, uid and labels are set.
+     * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+     * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+     * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+     * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
      * </pre>
      *
      * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>

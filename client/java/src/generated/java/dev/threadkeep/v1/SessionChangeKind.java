@@ -55,6 +55,22 @@ public enum SessionChangeKind
    * <code>SESSION_CHANGE_KIND_DELETED = 4;</code>
    */
   SESSION_CHANGE_KIND_DELETED(4),
+  /**
+   * <pre>
+   * The session left its owner: MoveSession gave it to another user. Change.session has the name that it had.
+   * </pre>
+   *
+   * <code>SESSION_CHANGE_KIND_MOVED_OUT = 5;</code>
+   */
+  SESSION_CHANGE_KIND_MOVED_OUT(5),
+  /**
+   * <pre>
+   * The session came to its owner: MoveSession took it from another user. Directly after its MOVED_OUT, with the same uid.
+   * </pre>
+   *
+   * <code>SESSION_CHANGE_KIND_MOVED_IN = 6;</code>
+   */
+  SESSION_CHANGE_KIND_MOVED_IN(6),
   UNRECOGNIZED(-1),
   ;
 
@@ -107,6 +123,22 @@ public enum SessionChangeKind
    * <code>SESSION_CHANGE_KIND_DELETED = 4;</code>
    */
   public static final int SESSION_CHANGE_KIND_DELETED_VALUE = 4;
+  /**
+   * <pre>
+   * The session left its owner: MoveSession gave it to another user. Change.session has the name that it had.
+   * </pre>
+   *
+   * <code>SESSION_CHANGE_KIND_MOVED_OUT = 5;</code>
+   */
+  public static final int SESSION_CHANGE_KIND_MOVED_OUT_VALUE = 5;
+  /**
+   * <pre>
+   * The session came to its owner: MoveSession took it from another user. Directly after its MOVED_OUT, with the same uid.
+   * </pre>
+   *
+   * <code>SESSION_CHANGE_KIND_MOVED_IN = 6;</code>
+   */
+  public static final int SESSION_CHANGE_KIND_MOVED_IN_VALUE = 6;
 
 
   public final int getNumber() {
@@ -138,6 +170,8 @@ public enum SessionChangeKind
       case 2: return SESSION_CHANGE_KIND_UPDATED;
       case 3: return SESSION_CHANGE_KIND_EXPIRED;
       case 4: return SESSION_CHANGE_KIND_DELETED;
+      case 5: return SESSION_CHANGE_KIND_MOVED_OUT;
+      case 6: return SESSION_CHANGE_KIND_MOVED_IN;
       default: return null;
     }
   }

@@ -31,8 +31,10 @@ public interface SessionChangeOrBuilder extends
 
   /**
    * <pre>
-   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-   * session only ref, uid and labels are set.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+   * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+   * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+   * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -41,8 +43,10 @@ public interface SessionChangeOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-   * session only ref, uid and labels are set.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+   * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+   * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+   * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>
@@ -51,8 +55,10 @@ public interface SessionChangeOrBuilder extends
   dev.threadkeep.v1.Session getSession();
   /**
    * <pre>
-   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a deleted
-   * session only ref, uid and labels are set.
+   * Session after the change. metadata_json is left out if larger than 16 KiB; GetSession returns it. For a session that was
+   * deleted or left its owner, only ref, uid and labels are set. A CREATED session with a parent is a fork: WatchSession of it
+   * delivers the events that it copied, in batches that follow; other subscriptions do not, because nobody appended them.
+   * ListEvents returns them. Events of an imported one (CreateSessionRequest.parent) are appended, and delivered like all others.
    * </pre>
    *
    * <code>.threadkeep.v1.Session session = 2 [json_name = "session"];</code>

@@ -716,7 +716,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
-   * also true. Lists contain it unless their filter has exclude_archived.
+   * also true. Lists contain it unless their filter has LOG_VIEW_ACTIVE.
    * </pre>
    *
    * <code>bool erased = 19 [json_name = "erased"];</code>
@@ -3317,7 +3317,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
-     * also true. Lists contain it unless their filter has exclude_archived.
+     * also true. Lists contain it unless their filter has LOG_VIEW_ACTIVE.
      * </pre>
      *
      * <code>bool erased = 19 [json_name = "erased"];</code>
@@ -3330,7 +3330,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
-     * also true. Lists contain it unless their filter has exclude_archived.
+     * also true. Lists contain it unless their filter has LOG_VIEW_ACTIVE.
      * </pre>
      *
      * <code>bool erased = 19 [json_name = "erased"];</code>
@@ -3347,7 +3347,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
-     * also true. Lists contain it unless their filter has exclude_archived.
+     * also true. Lists contain it unless their filter has LOG_VIEW_ACTIVE.
      * </pre>
      *
      * <code>bool erased = 19 [json_name = "erased"];</code>

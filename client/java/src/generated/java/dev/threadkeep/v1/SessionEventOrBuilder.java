@@ -372,7 +372,7 @@ public interface SessionEventOrBuilder extends
   /**
    * <pre>
    * OUTPUT_ONLY. True if the content of the event was erased. Its id, seq, times, role and branch are left; `archived` is
-   * also true. Lists contain it unless their filter has exclude_archived.
+   * also true. Lists contain it unless their filter has LOG_VIEW_ACTIVE.
    * </pre>
    *
    * <code>bool erased = 19 [json_name = "erased"];</code>

@@ -216,7 +216,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session.
+   * OUTPUT_ONLY. Log version: increases by one with each appended batch, compaction and removal. 0 for a new session, also with
+   * CreateSessionRequest.parent; what ForkSession makes begins with the one after parent.at_log_version.
    * </pre>
    *
    * <code>int64 log_version = 8 [json_name = "logVersion"];</code>
@@ -273,7 +274,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+   * events that it copied is the parent's.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -282,7 +284,8 @@ java.lang.String defaultValue);
   boolean hasUsage();
   /**
    * <pre>
-   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+   * events that it copied is the parent's.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -291,7 +294,8 @@ java.lang.String defaultValue);
   dev.threadkeep.v1.TokenUsage getUsage();
   /**
    * <pre>
-   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones.
+   * OUTPUT_ONLY. Token usage summed over all appended events, including archived ones. A fork begins with none: that of the
+   * events that it copied is the parent's.
    * </pre>
    *
    * <code>.threadkeep.v1.TokenUsage usage = 12 [json_name = "usage"];</code>
@@ -300,7 +304,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -309,7 +313,7 @@ java.lang.String defaultValue);
   boolean hasParent();
   /**
    * <pre>
-   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -318,7 +322,7 @@ java.lang.String defaultValue);
   dev.threadkeep.v1.SessionParent getParent();
   /**
    * <pre>
-   * OUTPUT_ONLY. Origin of the session, set if it is a fork.
+   * OUTPUT_ONLY. Origin of the session, set if it is a fork: by ForkSession, or by CreateSessionRequest.parent.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionParent parent = 13 [json_name = "parent"];</code>
@@ -356,4 +360,16 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.ByteString
       getEtagBytes();
+
+  /**
+   * <pre>
+   * OUTPUT_ONLY. Content bytes of the active window, maintained at append: UTF-8 bytes of text, reasoning, tool names, arguments
+   * and results, and media URIs, the measure of context_bytes and ContextSpec.max_bytes. Of events that were stored before servers
+   * measured them, it is their size.
+   * </pre>
+   *
+   * <code>int64 content_bytes = 16 [json_name = "contentBytes"];</code>
+   * @return The contentBytes.
+   */
+  long getContentBytes();
 }

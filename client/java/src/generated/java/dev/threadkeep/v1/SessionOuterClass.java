@@ -76,30 +76,33 @@ public final class SessionOuterClass {
       "kens\022)\n\020reasoning_tokens\030\005 \001(\003R\017reasonin" +
       "gTokens\"l\n\016WindowCounters\022\026\n\006events\030\001 \001(" +
       "\003R\006events\022\024\n\005turns\030\002 \001(\003R\005turns\022\024\n\005bytes" +
-      "\030\003 \001(\003R\005bytes\022\026\n\006tokens\030\004 \001(\003R\006tokens\"[\n" +
-      "\rSessionParent\0223\n\007session\030\001 \001(\0132\031.thread" +
-      "keep.v1.SessionRefR\007session\022\025\n\006at_seq\030\002 " +
-      "\001(\003R\005atSeq\"\325\005\n\007Session\022+\n\003ref\030\001 \001(\0132\031.th" +
-      "readkeep.v1.SessionRefR\003ref\022\020\n\003uid\030\002 \001(\t" +
-      "R\003uid\022;\n\013create_time\030\003 \001(\0132\032.google.prot" +
-      "obuf.TimestampR\ncreateTime\022;\n\013update_tim" +
-      "e\030\004 \001(\0132\032.google.protobuf.TimestampR\nupd" +
-      "ateTime\022;\n\013expire_time\030\005 \001(\0132\032.google.pr" +
-      "otobuf.TimestampR\nexpireTime\022#\n\rmetadata" +
-      "_json\030\006 \001(\tR\014metadataJson\022:\n\006labels\030\007 \003(" +
-      "\0132\".threadkeep.v1.Session.LabelsEntryR\006l" +
-      "abels\022\037\n\013log_version\030\010 \001(\003R\nlogVersion\022%" +
-      "\n\016window_version\030\t \001(\003R\rwindowVersion\022\031\n" +
-      "\010last_seq\030\n \001(\003R\007lastSeq\0225\n\006window\030\013 \001(\013" +
-      "2\035.threadkeep.v1.WindowCountersR\006window\022" +
-      "/\n\005usage\030\014 \001(\0132\031.threadkeep.v1.TokenUsag" +
-      "eR\005usage\0224\n\006parent\030\r \001(\0132\034.threadkeep.v1" +
-      ".SessionParentR\006parent\022#\n\rcontext_bytes\030" +
-      "\016 \001(\003R\014contextBytes\022\022\n\004etag\030\017 \001(\tR\004etag\032" +
-      "9\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005valu" +
-      "e\030\002 \001(\tR\005value:\0028\001BU\n\021dev.threadkeep.v1P" +
-      "\001Z>github.com/threadkeep/threadkeep-go/t" +
-      "hreadkeep/v1;threadkeepv1b\006proto3"
+      "\030\003 \001(\003R\005bytes\022\026\n\006tokens\030\004 \001(\003R\006tokens\"\223\001" +
+      "\n\rSessionParent\0223\n\007session\030\001 \001(\0132\031.threa" +
+      "dkeep.v1.SessionRefR\007session\022\025\n\006at_seq\030\002" +
+      " \001(\003R\005atSeq\022$\n\016at_log_version\030\003 \001(\003R\014atL" +
+      "ogVersion\022\020\n\003uid\030\004 \001(\tR\003uid\"\372\005\n\007Session\022" +
+      "+\n\003ref\030\001 \001(\0132\031.threadkeep.v1.SessionRefR" +
+      "\003ref\022\020\n\003uid\030\002 \001(\tR\003uid\022;\n\013create_time\030\003 " +
+      "\001(\0132\032.google.protobuf.TimestampR\ncreateT" +
+      "ime\022;\n\013update_time\030\004 \001(\0132\032.google.protob" +
+      "uf.TimestampR\nupdateTime\022;\n\013expire_time\030" +
+      "\005 \001(\0132\032.google.protobuf.TimestampR\nexpir" +
+      "eTime\022#\n\rmetadata_json\030\006 \001(\tR\014metadataJs" +
+      "on\022:\n\006labels\030\007 \003(\0132\".threadkeep.v1.Sessi" +
+      "on.LabelsEntryR\006labels\022\037\n\013log_version\030\010 " +
+      "\001(\003R\nlogVersion\022%\n\016window_version\030\t \001(\003R" +
+      "\rwindowVersion\022\031\n\010last_seq\030\n \001(\003R\007lastSe" +
+      "q\0225\n\006window\030\013 \001(\0132\035.threadkeep.v1.Window" +
+      "CountersR\006window\022/\n\005usage\030\014 \001(\0132\031.thread" +
+      "keep.v1.TokenUsageR\005usage\0224\n\006parent\030\r \001(" +
+      "\0132\034.threadkeep.v1.SessionParentR\006parent\022" +
+      "#\n\rcontext_bytes\030\016 \001(\003R\014contextBytes\022\022\n\004" +
+      "etag\030\017 \001(\tR\004etag\022#\n\rcontent_bytes\030\020 \001(\003R" +
+      "\014contentBytes\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(" +
+      "\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001BU\n\021dev." +
+      "threadkeep.v1P\001Z>github.com/threadkeep/t" +
+      "hreadkeep-go/threadkeep/v1;threadkeepv1b" +
+      "\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -129,13 +132,13 @@ public final class SessionOuterClass {
     internal_static_threadkeep_v1_SessionParent_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SessionParent_descriptor,
-        new java.lang.String[] { "Session", "AtSeq", });
+        new java.lang.String[] { "Session", "AtSeq", "AtLogVersion", "Uid", });
     internal_static_threadkeep_v1_Session_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_threadkeep_v1_Session_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_Session_descriptor,
-        new java.lang.String[] { "Ref", "Uid", "CreateTime", "UpdateTime", "ExpireTime", "MetadataJson", "Labels", "LogVersion", "WindowVersion", "LastSeq", "Window", "Usage", "Parent", "ContextBytes", "Etag", });
+        new java.lang.String[] { "Ref", "Uid", "CreateTime", "UpdateTime", "ExpireTime", "MetadataJson", "Labels", "LogVersion", "WindowVersion", "LastSeq", "Window", "Usage", "Parent", "ContextBytes", "Etag", "ContentBytes", });
     internal_static_threadkeep_v1_Session_LabelsEntry_descriptor =
       internal_static_threadkeep_v1_Session_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_Session_LabelsEntry_fieldAccessorTable = new

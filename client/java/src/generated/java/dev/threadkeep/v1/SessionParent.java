@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * The origin of a forked session.
+ * The origin of a forked session, as it was named then. It may be deleted.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.SessionParent}
@@ -32,6 +32,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private SessionParent() {
+    uid_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -52,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * Session from which it was forked.
+   * Session from which it was forked. Without a user_id if the fork has been moved to another user.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -64,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session from which it was forked.
+   * Session from which it was forked. Without a user_id if the fork has been moved to another user.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -76,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session from which it was forked.
+   * Session from which it was forked. Without a user_id if the fork has been moved to another user.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -90,7 +91,7 @@ private static final long serialVersionUID = 0L;
   private long atSeq_ = 0L;
   /**
    * <pre>
-   * Seq of the last event of the parent that the fork contains.
+   * Seq of the last event of the parent that the fork contains; 0 if it contains none.
    * </pre>
    *
    * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>
@@ -99,6 +100,70 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public long getAtSeq() {
     return atSeq_;
+  }
+
+  public static final int AT_LOG_VERSION_FIELD_NUMBER = 3;
+  private long atLogVersion_ = 0L;
+  /**
+   * <pre>
+   * Log version of the parent whose window and state the fork began with.
+   * </pre>
+   *
+   * <code>int64 at_log_version = 3 [json_name = "atLogVersion"];</code>
+   * @return The atLogVersion.
+   */
+  @java.lang.Override
+  public long getAtLogVersion() {
+    return atLogVersion_;
+  }
+
+  public static final int UID_FIELD_NUMBER = 4;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object uid_ = "";
+  /**
+   * <pre>
+   * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+   * parent had on its server; a copy of the parent has another.
+   * </pre>
+   *
+   * <code>string uid = 4 [json_name = "uid"];</code>
+   * @return The uid.
+   */
+  @java.lang.Override
+  public java.lang.String getUid() {
+    java.lang.Object ref = uid_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      uid_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+   * parent had on its server; a copy of the parent has another.
+   * </pre>
+   *
+   * <code>string uid = 4 [json_name = "uid"];</code>
+   * @return The bytes for uid.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getUidBytes() {
+    java.lang.Object ref = uid_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      uid_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -121,6 +186,12 @@ private static final long serialVersionUID = 0L;
     if (atSeq_ != 0L) {
       output.writeInt64(2, atSeq_);
     }
+    if (atLogVersion_ != 0L) {
+      output.writeInt64(3, atLogVersion_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(uid_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 4, uid_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -137,6 +208,13 @@ private static final long serialVersionUID = 0L;
     if (atSeq_ != 0L) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(2, atSeq_);
+    }
+    if (atLogVersion_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(3, atLogVersion_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(uid_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(4, uid_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -160,6 +238,10 @@ private static final long serialVersionUID = 0L;
     }
     if (getAtSeq()
         != other.getAtSeq()) return false;
+    if (getAtLogVersion()
+        != other.getAtLogVersion()) return false;
+    if (!getUid()
+        .equals(other.getUid())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -178,6 +260,11 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + AT_SEQ_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getAtSeq());
+    hash = (37 * hash) + AT_LOG_VERSION_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getAtLogVersion());
+    hash = (37 * hash) + UID_FIELD_NUMBER;
+    hash = (53 * hash) + getUid().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -277,7 +364,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The origin of a forked session.
+   * The origin of a forked session, as it was named then. It may be deleted.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.SessionParent}
@@ -325,6 +412,8 @@ private static final long serialVersionUID = 0L;
         sessionBuilder_ = null;
       }
       atSeq_ = 0L;
+      atLogVersion_ = 0L;
+      uid_ = "";
       return this;
     }
 
@@ -368,6 +457,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.atSeq_ = atSeq_;
       }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.atLogVersion_ = atLogVersion_;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.uid_ = uid_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -388,6 +483,14 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getAtSeq() != 0L) {
         setAtSeq(other.getAtSeq());
+      }
+      if (other.getAtLogVersion() != 0L) {
+        setAtLogVersion(other.getAtLogVersion());
+      }
+      if (!other.getUid().isEmpty()) {
+        uid_ = other.uid_;
+        bitField0_ |= 0x00000008;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -427,6 +530,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 24: {
+              atLogVersion_ = input.readInt64();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
+            case 34: {
+              uid_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -449,7 +562,7 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * Session from which it was forked.
+     * Session from which it was forked. Without a user_id if the fork has been moved to another user.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -460,7 +573,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session from which it was forked.
+     * Session from which it was forked. Without a user_id if the fork has been moved to another user.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -475,7 +588,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session from which it was forked.
+     * Session from which it was forked. Without a user_id if the fork has been moved to another user.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -495,7 +608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session from which it was forked.
+     * Session from which it was forked. Without a user_id if the fork has been moved to another user.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -513,7 +626,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session from which it was forked.
+     * Session from which it was forked. Without a user_id if the fork has been moved to another user.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -538,7 +651,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session from which it was forked.
+     * Session from which it was forked. Without a user_id if the fork has been moved to another user.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -555,7 +668,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session from which it was forked.
+     * Session from which it was forked. Without a user_id if the fork has been moved to another user.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -567,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session from which it was forked.
+     * Session from which it was forked. Without a user_id if the fork has been moved to another user.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -582,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Session from which it was forked.
+     * Session from which it was forked. Without a user_id if the fork has been moved to another user.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -604,7 +717,7 @@ private static final long serialVersionUID = 0L;
     private long atSeq_ ;
     /**
      * <pre>
-     * Seq of the last event of the parent that the fork contains.
+     * Seq of the last event of the parent that the fork contains; 0 if it contains none.
      * </pre>
      *
      * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>
@@ -616,7 +729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Seq of the last event of the parent that the fork contains.
+     * Seq of the last event of the parent that the fork contains; 0 if it contains none.
      * </pre>
      *
      * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>
@@ -632,7 +745,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Seq of the last event of the parent that the fork contains.
+     * Seq of the last event of the parent that the fork contains; 0 if it contains none.
      * </pre>
      *
      * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>
@@ -641,6 +754,147 @@ private static final long serialVersionUID = 0L;
     public Builder clearAtSeq() {
       bitField0_ = (bitField0_ & ~0x00000002);
       atSeq_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long atLogVersion_ ;
+    /**
+     * <pre>
+     * Log version of the parent whose window and state the fork began with.
+     * </pre>
+     *
+     * <code>int64 at_log_version = 3 [json_name = "atLogVersion"];</code>
+     * @return The atLogVersion.
+     */
+    @java.lang.Override
+    public long getAtLogVersion() {
+      return atLogVersion_;
+    }
+    /**
+     * <pre>
+     * Log version of the parent whose window and state the fork began with.
+     * </pre>
+     *
+     * <code>int64 at_log_version = 3 [json_name = "atLogVersion"];</code>
+     * @param value The atLogVersion to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAtLogVersion(long value) {
+
+      atLogVersion_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Log version of the parent whose window and state the fork began with.
+     * </pre>
+     *
+     * <code>int64 at_log_version = 3 [json_name = "atLogVersion"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAtLogVersion() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      atLogVersion_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object uid_ = "";
+    /**
+     * <pre>
+     * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+     * parent had on its server; a copy of the parent has another.
+     * </pre>
+     *
+     * <code>string uid = 4 [json_name = "uid"];</code>
+     * @return The uid.
+     */
+    public java.lang.String getUid() {
+      java.lang.Object ref = uid_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        uid_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+     * parent had on its server; a copy of the parent has another.
+     * </pre>
+     *
+     * <code>string uid = 4 [json_name = "uid"];</code>
+     * @return The bytes for uid.
+     */
+    public com.google.protobuf.ByteString
+        getUidBytes() {
+      java.lang.Object ref = uid_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        uid_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+     * parent had on its server; a copy of the parent has another.
+     * </pre>
+     *
+     * <code>string uid = 4 [json_name = "uid"];</code>
+     * @param value The uid to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUid(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      uid_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+     * parent had on its server; a copy of the parent has another.
+     * </pre>
+     *
+     * <code>string uid = 4 [json_name = "uid"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUid() {
+      uid_ = getDefaultInstance().getUid();
+      bitField0_ = (bitField0_ & ~0x00000008);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+     * parent had on its server; a copy of the parent has another.
+     * </pre>
+     *
+     * <code>string uid = 4 [json_name = "uid"];</code>
+     * @param value The bytes for uid to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUidBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      uid_ = value;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }

@@ -12,7 +12,7 @@ public interface SessionParentOrBuilder extends
 
   /**
    * <pre>
-   * Session from which it was forked.
+   * Session from which it was forked. Without a user_id if the fork has been moved to another user.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +21,7 @@ public interface SessionParentOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * Session from which it was forked.
+   * Session from which it was forked. Without a user_id if the fork has been moved to another user.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +30,7 @@ public interface SessionParentOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * Session from which it was forked.
+   * Session from which it was forked. Without a user_id if the fork has been moved to another user.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -39,11 +39,43 @@ public interface SessionParentOrBuilder extends
 
   /**
    * <pre>
-   * Seq of the last event of the parent that the fork contains.
+   * Seq of the last event of the parent that the fork contains; 0 if it contains none.
    * </pre>
    *
    * <code>int64 at_seq = 2 [json_name = "atSeq"];</code>
    * @return The atSeq.
    */
   long getAtSeq();
+
+  /**
+   * <pre>
+   * Log version of the parent whose window and state the fork began with.
+   * </pre>
+   *
+   * <code>int64 at_log_version = 3 [json_name = "atLogVersion"];</code>
+   * @return The atLogVersion.
+   */
+  long getAtLogVersion();
+
+  /**
+   * <pre>
+   * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+   * parent had on its server; a copy of the parent has another.
+   * </pre>
+   *
+   * <code>string uid = 4 [json_name = "uid"];</code>
+   * @return The uid.
+   */
+  java.lang.String getUid();
+  /**
+   * <pre>
+   * Session.uid of the parent. Another session may have its id by now, but not its uid. Of an imported fork it is the one that the
+   * parent had on its server; a copy of the parent has another.
+   * </pre>
+   *
+   * <code>string uid = 4 [json_name = "uid"];</code>
+   * @return The bytes for uid.
+   */
+  com.google.protobuf.ByteString
+      getUidBytes();
 }

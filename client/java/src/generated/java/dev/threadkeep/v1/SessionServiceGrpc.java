@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+ * Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -44,6 +44,38 @@ public final class SessionServiceGrpc {
       }
     }
     return getCreateSessionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ForkSessionRequest,
+      dev.threadkeep.v1.ForkSessionResponse> getForkSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ForkSession",
+      requestType = dev.threadkeep.v1.ForkSessionRequest.class,
+      responseType = dev.threadkeep.v1.ForkSessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ForkSessionRequest,
+      dev.threadkeep.v1.ForkSessionResponse> getForkSessionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ForkSessionRequest, dev.threadkeep.v1.ForkSessionResponse> getForkSessionMethod;
+    if ((getForkSessionMethod = SessionServiceGrpc.getForkSessionMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getForkSessionMethod = SessionServiceGrpc.getForkSessionMethod) == null) {
+          SessionServiceGrpc.getForkSessionMethod = getForkSessionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ForkSessionRequest, dev.threadkeep.v1.ForkSessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ForkSession"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ForkSessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ForkSessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("ForkSession"))
+              .build();
+        }
+      }
+    }
+    return getForkSessionMethod;
   }
 
   private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.GetSessionRequest,
@@ -110,6 +142,38 @@ public final class SessionServiceGrpc {
     return getListSessionsMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ListUsersRequest,
+      dev.threadkeep.v1.ListUsersResponse> getListUsersMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListUsers",
+      requestType = dev.threadkeep.v1.ListUsersRequest.class,
+      responseType = dev.threadkeep.v1.ListUsersResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ListUsersRequest,
+      dev.threadkeep.v1.ListUsersResponse> getListUsersMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ListUsersRequest, dev.threadkeep.v1.ListUsersResponse> getListUsersMethod;
+    if ((getListUsersMethod = SessionServiceGrpc.getListUsersMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getListUsersMethod = SessionServiceGrpc.getListUsersMethod) == null) {
+          SessionServiceGrpc.getListUsersMethod = getListUsersMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ListUsersRequest, dev.threadkeep.v1.ListUsersResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListUsers"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListUsersRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListUsersResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("ListUsers"))
+              .build();
+        }
+      }
+    }
+    return getListUsersMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.UpdateSessionRequest,
       dev.threadkeep.v1.UpdateSessionResponse> getUpdateSessionMethod;
 
@@ -140,6 +204,38 @@ public final class SessionServiceGrpc {
       }
     }
     return getUpdateSessionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.MoveSessionRequest,
+      dev.threadkeep.v1.MoveSessionResponse> getMoveSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "MoveSession",
+      requestType = dev.threadkeep.v1.MoveSessionRequest.class,
+      responseType = dev.threadkeep.v1.MoveSessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.MoveSessionRequest,
+      dev.threadkeep.v1.MoveSessionResponse> getMoveSessionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.MoveSessionRequest, dev.threadkeep.v1.MoveSessionResponse> getMoveSessionMethod;
+    if ((getMoveSessionMethod = SessionServiceGrpc.getMoveSessionMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getMoveSessionMethod = SessionServiceGrpc.getMoveSessionMethod) == null) {
+          SessionServiceGrpc.getMoveSessionMethod = getMoveSessionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.MoveSessionRequest, dev.threadkeep.v1.MoveSessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "MoveSession"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.MoveSessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.MoveSessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("MoveSession"))
+              .build();
+        }
+      }
+    }
+    return getMoveSessionMethod;
   }
 
   private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteSessionRequest,
@@ -363,7 +459,7 @@ public final class SessionServiceGrpc {
 
   /**
    * <pre>
-   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+   * Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public interface AsyncService {
@@ -378,6 +474,23 @@ public final class SessionServiceGrpc {
     default void createSession(dev.threadkeep.v1.CreateSessionRequest request,
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.CreateSessionResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getCreateSessionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+     * to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+     * as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+     * tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+     * Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+     * an erasure or a deletion concerns one of them.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+     * QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    default void forkSession(dev.threadkeep.v1.ForkSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ForkSessionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getForkSessionMethod(), responseObserver);
     }
 
     /**
@@ -406,13 +519,42 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
+     * Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+     * users, not with what they have.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    default void listUsers(dev.threadkeep.v1.ListUsersRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListUsersResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListUsersMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Updates the fields in the mask, or parts of the metadata and of the labels.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
      * </pre>
      */
     default void updateSession(dev.threadkeep.v1.UpdateSessionRequest request,
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.UpdateSessionResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getUpdateSessionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+     * stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+     * under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+     * another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+     * the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+     * the search index has followed; all others at once.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+     * PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    default void moveSession(dev.threadkeep.v1.MoveSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.MoveSessionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getMoveSessionMethod(), responseObserver);
     }
 
     /**
@@ -477,7 +619,7 @@ public final class SessionServiceGrpc {
   /**
    * Base class for the server implementation of the service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+   * Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static abstract class SessionServiceImplBase
@@ -491,7 +633,7 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+   * Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static final class SessionServiceStub
@@ -522,6 +664,24 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
+     * Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+     * to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+     * as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+     * tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+     * Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+     * an erasure or a deletion concerns one of them.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+     * QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public void forkSession(dev.threadkeep.v1.ForkSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ForkSessionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getForkSessionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Returns the metadata of a session.
      * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
      * </pre>
@@ -548,14 +708,45 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
+     * Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+     * users, not with what they have.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    public void listUsers(dev.threadkeep.v1.ListUsersRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListUsersResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListUsersMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Updates the fields in the mask, or parts of the metadata and of the labels.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
      * </pre>
      */
     public void updateSession(dev.threadkeep.v1.UpdateSessionRequest request,
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.UpdateSessionResponse> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getUpdateSessionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+     * stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+     * under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+     * another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+     * the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+     * the search index has followed; all others at once.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+     * PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    public void moveSession(dev.threadkeep.v1.MoveSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.MoveSessionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getMoveSessionMethod(), getCallOptions()), request, responseObserver);
     }
 
     /**
@@ -625,7 +816,7 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+   * Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static final class SessionServiceBlockingV2Stub
@@ -655,6 +846,23 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
+     * Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+     * to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+     * as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+     * tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+     * Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+     * an erasure or a deletion concerns one of them.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+     * QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ForkSessionResponse forkSession(dev.threadkeep.v1.ForkSessionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getForkSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Returns the metadata of a session.
      * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
      * </pre>
@@ -679,13 +887,42 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
+     * Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+     * users, not with what they have.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListUsersResponse listUsers(dev.threadkeep.v1.ListUsersRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListUsersMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Updates the fields in the mask, or parts of the metadata and of the labels.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.UpdateSessionResponse updateSession(dev.threadkeep.v1.UpdateSessionRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getUpdateSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+     * stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+     * under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+     * another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+     * the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+     * the search index has followed; all others at once.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+     * PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    public dev.threadkeep.v1.MoveSessionResponse moveSession(dev.threadkeep.v1.MoveSessionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getMoveSessionMethod(), getCallOptions(), request);
     }
 
     /**
@@ -750,7 +987,7 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+   * Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static final class SessionServiceBlockingStub
@@ -780,6 +1017,23 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
+     * Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+     * to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+     * as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+     * tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+     * Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+     * an erasure or a deletion concerns one of them.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+     * QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ForkSessionResponse forkSession(dev.threadkeep.v1.ForkSessionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getForkSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Returns the metadata of a session.
      * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
      * </pre>
@@ -804,13 +1058,42 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
+     * Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+     * users, not with what they have.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListUsersResponse listUsers(dev.threadkeep.v1.ListUsersRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListUsersMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Updates the fields in the mask, or parts of the metadata and of the labels.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.UpdateSessionResponse updateSession(dev.threadkeep.v1.UpdateSessionRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getUpdateSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+     * stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+     * under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+     * another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+     * the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+     * the search index has followed; all others at once.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+     * PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    public dev.threadkeep.v1.MoveSessionResponse moveSession(dev.threadkeep.v1.MoveSessionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getMoveSessionMethod(), getCallOptions(), request);
     }
 
     /**
@@ -875,7 +1158,7 @@ public final class SessionServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service SessionService.
    * <pre>
-   * Creates, reads, updates and deletes sessions, and erases everything of a user, of an app, or with labels.
+   * Creates, reads, updates and deletes sessions, lists users, and erases everything of a user, of an app, or with labels.
    * </pre>
    */
   public static final class SessionServiceFutureStub
@@ -906,6 +1189,24 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
+     * Creates a session that is a copy of another one as of a point in its history, by default the present. It has the events up
+     * to there, archived ones included, with their seqs, ids and times, the active window, the compactions and the session's state
+     * as they were; reads as of an earlier moment answer what they answer for the parent. Events that were erased since are
+     * tombstones outside its window. It has the owner of the parent, but not its compaction policy, consumers or operation ids.
+     * Other calls continue while a long session is copied, and nobody sees a part of it. Both sessions are independent afterwards:
+     * an erasure or a deletion concerns one of them.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EVENT_NOT_FOUND, SESSION_ALREADY_EXISTS, HISTORY_UNKNOWN, OPERATION_CONFLICT,
+     * QUOTA_EXCEEDED, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ForkSessionResponse> forkSession(
+        dev.threadkeep.v1.ForkSessionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getForkSessionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
      * Returns the metadata of a session.
      * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
      * </pre>
@@ -932,14 +1233,45 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
+     * Lists the users that have sessions, memories or state, those of an app one after another. The cost of a page grows with its
+     * users, not with what they have.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListUsersResponse> listUsers(
+        dev.threadkeep.v1.ListUsersRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListUsersMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
      * Updates the fields in the mask, or parts of the metadata and of the labels.
-     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), INVALID_FIELD.
+     * Errors: SESSION_NOT_FOUND, VERSION_MISMATCH (of the etag), OPERATION_CONFLICT, INVALID_FIELD.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.UpdateSessionResponse> updateSession(
         dev.threadkeep.v1.UpdateSessionRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getUpdateSessionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Gives a session to another user of its app, in one step. Its events, compactions, state, labels, policy and operation ids
+     * stay as they are. Memories that came from it stay with the former owner, whose calls do not find it any more: an append
+     * under the old name is either in the log before the move, or returns SESSION_NOT_FOUND; with create_if_missing it creates
+     * another session. Subscriptions of the former owner receive MOVED_OUT in place of what they have not received yet; those of
+     * the new owner receive MOVED_IN and what follows. SEMANTIC searches of the new owner find its events shortly after, once
+     * the search index has followed; all others at once.
+     * Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, SESSION_ALREADY_EXISTS, OPERATION_CONFLICT, INVALID_FIELD,
+     * PERMISSION_DENIED (the credential is bound to a user).
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.MoveSessionResponse> moveSession(
+        dev.threadkeep.v1.MoveSessionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getMoveSessionMethod(), getCallOptions()), request);
     }
 
     /**
@@ -1007,14 +1339,17 @@ public final class SessionServiceGrpc {
   }
 
   private static final int METHODID_CREATE_SESSION = 0;
-  private static final int METHODID_GET_SESSION = 1;
-  private static final int METHODID_LIST_SESSIONS = 2;
-  private static final int METHODID_UPDATE_SESSION = 3;
-  private static final int METHODID_DELETE_SESSION = 4;
-  private static final int METHODID_DELETE_EXPIRED_SESSIONS = 5;
-  private static final int METHODID_DELETE_USER = 6;
-  private static final int METHODID_DELETE_APP = 7;
-  private static final int METHODID_DELETE_BY_LABEL = 8;
+  private static final int METHODID_FORK_SESSION = 1;
+  private static final int METHODID_GET_SESSION = 2;
+  private static final int METHODID_LIST_SESSIONS = 3;
+  private static final int METHODID_LIST_USERS = 4;
+  private static final int METHODID_UPDATE_SESSION = 5;
+  private static final int METHODID_MOVE_SESSION = 6;
+  private static final int METHODID_DELETE_SESSION = 7;
+  private static final int METHODID_DELETE_EXPIRED_SESSIONS = 8;
+  private static final int METHODID_DELETE_USER = 9;
+  private static final int METHODID_DELETE_APP = 10;
+  private static final int METHODID_DELETE_BY_LABEL = 11;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1037,6 +1372,10 @@ public final class SessionServiceGrpc {
           serviceImpl.createSession((dev.threadkeep.v1.CreateSessionRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.CreateSessionResponse>) responseObserver);
           break;
+        case METHODID_FORK_SESSION:
+          serviceImpl.forkSession((dev.threadkeep.v1.ForkSessionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ForkSessionResponse>) responseObserver);
+          break;
         case METHODID_GET_SESSION:
           serviceImpl.getSession((dev.threadkeep.v1.GetSessionRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetSessionResponse>) responseObserver);
@@ -1045,9 +1384,17 @@ public final class SessionServiceGrpc {
           serviceImpl.listSessions((dev.threadkeep.v1.ListSessionsRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListSessionsResponse>) responseObserver);
           break;
+        case METHODID_LIST_USERS:
+          serviceImpl.listUsers((dev.threadkeep.v1.ListUsersRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListUsersResponse>) responseObserver);
+          break;
         case METHODID_UPDATE_SESSION:
           serviceImpl.updateSession((dev.threadkeep.v1.UpdateSessionRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.UpdateSessionResponse>) responseObserver);
+          break;
+        case METHODID_MOVE_SESSION:
+          serviceImpl.moveSession((dev.threadkeep.v1.MoveSessionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.MoveSessionResponse>) responseObserver);
           break;
         case METHODID_DELETE_SESSION:
           serviceImpl.deleteSession((dev.threadkeep.v1.DeleteSessionRequest) request,
@@ -1095,6 +1442,13 @@ public final class SessionServiceGrpc {
               dev.threadkeep.v1.CreateSessionResponse>(
                 service, METHODID_CREATE_SESSION)))
         .addMethod(
+          getForkSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ForkSessionRequest,
+              dev.threadkeep.v1.ForkSessionResponse>(
+                service, METHODID_FORK_SESSION)))
+        .addMethod(
           getGetSessionMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
@@ -1109,12 +1463,26 @@ public final class SessionServiceGrpc {
               dev.threadkeep.v1.ListSessionsResponse>(
                 service, METHODID_LIST_SESSIONS)))
         .addMethod(
+          getListUsersMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ListUsersRequest,
+              dev.threadkeep.v1.ListUsersResponse>(
+                service, METHODID_LIST_USERS)))
+        .addMethod(
           getUpdateSessionMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
               dev.threadkeep.v1.UpdateSessionRequest,
               dev.threadkeep.v1.UpdateSessionResponse>(
                 service, METHODID_UPDATE_SESSION)))
+        .addMethod(
+          getMoveSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.MoveSessionRequest,
+              dev.threadkeep.v1.MoveSessionResponse>(
+                service, METHODID_MOVE_SESSION)))
         .addMethod(
           getDeleteSessionMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
@@ -1199,9 +1567,12 @@ public final class SessionServiceGrpc {
           serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
               .setSchemaDescriptor(new SessionServiceFileDescriptorSupplier())
               .addMethod(getCreateSessionMethod())
+              .addMethod(getForkSessionMethod())
               .addMethod(getGetSessionMethod())
               .addMethod(getListSessionsMethod())
+              .addMethod(getListUsersMethod())
               .addMethod(getUpdateSessionMethod())
+              .addMethod(getMoveSessionMethod())
               .addMethod(getDeleteSessionMethod())
               .addMethod(getDeleteExpiredSessionsMethod())
               .addMethod(getDeleteUserMethod())

@@ -52,6 +52,21 @@ public final class SessionServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_CreateSessionResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ForkSessionRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ForkSessionRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ForkSessionRequest_LabelsEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ForkSessionRequest_LabelsEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ForkSessionResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ForkSessionResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_GetSessionRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -77,6 +92,21 @@ public final class SessionServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_ListSessionsResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_UserRef_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_UserRef_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListUsersRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListUsersRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListUsersResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListUsersResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_UpdateSessionRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -96,6 +126,16 @@ public final class SessionServiceOuterClass {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_UpdateSessionResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_MoveSessionRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_MoveSessionRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_MoveSessionResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_MoveSessionResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_DeleteSessionRequest_descriptor;
   static final 
@@ -166,132 +206,177 @@ public final class SessionServiceOuterClass {
       "google/protobuf/timestamp.proto\032\032threadk" +
       "eep/v1/access.proto\032\033threadkeep/v1/erasu" +
       "re.proto\032\031threadkeep/v1/event.proto\032\033thr" +
-      "eadkeep/v1/session.proto\"\245\001\n\006Expiry\022-\n\003t" +
-      "tl\030\001 \001(\0132\031.google.protobuf.DurationH\000R\003t" +
-      "tl\022=\n\013expire_time\030\002 \001(\0132\032.google.protobu" +
-      "f.TimestampH\000R\nexpireTime\022%\n\rnever_expir" +
-      "es\030\003 \001(\010H\000R\014neverExpiresB\006\n\004kind\"\322\004\n\024Cre" +
-      "ateSessionRequest\0223\n\007session\030\001 \001(\0132\031.thr" +
-      "eadkeep.v1.SessionRefR\007session\022-\n\006expiry" +
-      "\030\002 \001(\0132\025.threadkeep.v1.ExpiryR\006expiry\022#\n" +
-      "\rmetadata_json\030\003 \001(\tR\014metadataJson\022G\n\006la" +
-      "bels\030\004 \003(\0132/.threadkeep.v1.CreateSession" +
-      "Request.LabelsEntryR\006labels\022\'\n\017return_ex" +
-      "isting\030\005 \001(\010R\016returnExisting\022#\n\rcontext_" +
-      "bytes\030\006 \001(\003R\014contextBytes\022;\n\013create_time" +
-      "\030\007 \001(\0132\032.google.protobuf.TimestampR\ncrea" +
-      "teTime\022\"\n\runique_in_app\030\n \001(\010R\013uniqueInA" +
-      "pp\022D\n\005state\030\010 \003(\0132..threadkeep.v1.Create" +
-      "SessionRequest.StateEntryR\005state\0329\n\013Labe" +
-      "lsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\t" +
-      "R\005value:\0028\001\0328\n\nStateEntry\022\020\n\003key\030\001 \001(\tR\003" +
-      "key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"c\n\025CreateS" +
-      "essionResponse\0220\n\007session\030\001 \001(\0132\026.thread" +
-      "keep.v1.SessionR\007session\022\030\n\007created\030\002 \001(" +
-      "\010R\007created\"H\n\021GetSessionRequest\0223\n\007sessi" +
-      "on\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007ses" +
-      "sion\"F\n\022GetSessionResponse\0220\n\007session\030\001 " +
-      "\001(\0132\026.threadkeep.v1.SessionR\007session\"\327\004\n" +
-      "\023ListSessionsRequest\022\025\n\003app\030\001 \001(\tH\000R\003app" +
-      "\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006userId\022F\n\006labels\030\003" +
-      " \003(\0132..threadkeep.v1.ListSessionsRequest" +
-      ".LabelsEntryR\006labels\022\033\n\tpage_size\030\004 \001(\005R" +
-      "\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpageToken" +
-      "\0226\n\010order_by\030\n \001(\0162\033.threadkeep.v1.Sessi" +
-      "onOrderR\007orderBy\022?\n\rupdated_after\030\013 \001(\0132" +
-      "\032.google.protobuf.TimestampR\014updatedAfte" +
-      "r\022A\n\016updated_before\030\014 \001(\0132\032.google.proto" +
-      "buf.TimestampR\rupdatedBefore\022*\n\021session_" +
-      "id_prefix\030\r \001(\tR\017sessionIdPrefix\022\026\n\006offs" +
-      "et\030\016 \001(\005R\006offset\022\035\n\nwith_total\030\017 \001(\010R\twi" +
-      "thTotal\022*\n\021with_newest_event\030\020 \001(\010R\017with" +
-      "NewestEvent\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR" +
-      "\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006\n\004_app\"\323" +
-      "\001\n\024ListSessionsResponse\0222\n\010sessions\030\001 \003(" +
-      "\0132\026.threadkeep.v1.SessionR\010sessions\022&\n\017n" +
-      "ext_page_token\030\002 \001(\tR\rnextPageToken\022\035\n\nt" +
-      "otal_size\030\n \001(\005R\ttotalSize\022@\n\rnewest_eve" +
-      "nts\030\013 \003(\0132\033.threadkeep.v1.SessionEventR\014" +
-      "newestEvents\"\377\004\n\024UpdateSessionRequest\0223\n" +
-      "\007session\030\001 \001(\0132\031.threadkeep.v1.SessionRe" +
-      "fR\007session\022;\n\013update_mask\030\002 \001(\0132\032.google" +
-      ".protobuf.FieldMaskR\nupdateMask\022-\n\006expir" +
-      "y\030\003 \001(\0132\025.threadkeep.v1.ExpiryR\006expiry\022#" +
-      "\n\rmetadata_json\030\004 \001(\tR\014metadataJson\022G\n\006l" +
-      "abels\030\005 \003(\0132/.threadkeep.v1.UpdateSessio" +
-      "nRequest.LabelsEntryR\006labels\022#\n\rcontext_" +
-      "bytes\030\006 \001(\003R\014contextBytes\022.\n\023metadata_pa" +
-      "tch_json\030\007 \001(\tR\021metadataPatchJson\022Q\n\nset" +
-      "_labels\030\010 \003(\01322.threadkeep.v1.UpdateSess" +
-      "ionRequest.SetLabelsEntryR\tsetLabels\022#\n\r" +
-      "remove_labels\030\t \003(\tR\014removeLabels\022\022\n\004eta" +
-      "g\030\n \001(\tR\004etag\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(" +
-      "\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\032<\n\016SetL" +
-      "abelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 " +
-      "\001(\tR\005value:\0028\001\"I\n\025UpdateSessionResponse\022" +
-      "0\n\007session\030\001 \001(\0132\026.threadkeep.v1.Session" +
-      "R\007session\"r\n\024DeleteSessionRequest\0223\n\007ses" +
-      "sion\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007s" +
-      "ession\022%\n\016purge_memories\030\002 \001(\010R\rpurgeMem" +
-      "ories\"\203\001\n\025DeleteSessionResponse\022\030\n\007delet" +
-      "ed\030\001 \001(\010R\007deleted\022%\n\016deleted_events\030\002 \001(" +
-      "\003R\rdeletedEvents\022)\n\020deleted_memories\030\003 \001" +
-      "(\003R\017deletedMemories\"\212\001\n\034DeleteExpiredSes" +
-      "sionsRequest\0222\n\006before\030\001 \001(\0132\032.google.pr" +
-      "otobuf.TimestampR\006before\022\025\n\003app\030\002 \001(\tH\000R" +
-      "\003app\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006userIdB\006\n\004_app" +
-      "\"^\n\035DeleteExpiredSessionsResponse\022)\n\020del" +
-      "eted_sessions\030\001 \001(\003R\017deletedSessions\022\022\n\004" +
-      "more\030\002 \001(\010R\004more\"j\n\021DeleteUserRequest\022\027\n" +
-      "\007user_id\030\001 \001(\tR\006userId\022\025\n\003app\030\002 \001(\tH\000R\003a" +
-      "pp\210\001\001\022\035\n\nrequest_id\030\003 \001(\tR\trequestIdB\006\n\004" +
-      "_app\"a\n\022DeleteUserResponse\0227\n\007receipt\030\001 " +
-      "\001(\0132\035.threadkeep.v1.ErasureReceiptR\007rece" +
-      "ipt\022\022\n\004more\030\002 \001(\010R\004more\"P\n\020DeleteAppRequ" +
-      "est\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id" +
-      "\030\002 \001(\tR\trequestIdB\006\n\004_app\"`\n\021DeleteAppRe" +
-      "sponse\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v1." +
-      "ErasureReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004m" +
-      "ore\"\230\002\n\024DeleteByLabelRequest\022G\n\006labels\030\001" +
-      " \003(\0132/.threadkeep.v1.DeleteByLabelReques" +
-      "t.LabelsEntryR\006labels\022\025\n\003app\030\002 \001(\tH\000R\003ap" +
-      "p\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006userId\022%\n\016purge_m" +
-      "emories\030\004 \001(\010R\rpurgeMemories\022\035\n\nrequest_" +
-      "id\030\005 \001(\tR\trequestId\0329\n\013LabelsEntry\022\020\n\003ke" +
-      "y\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006" +
-      "\n\004_app\"d\n\025DeleteByLabelResponse\0227\n\007recei" +
-      "pt\030\001 \001(\0132\035.threadkeep.v1.ErasureReceiptR" +
-      "\007receipt\022\022\n\004more\030\002 \001(\010R\004more*\273\001\n\014Session" +
-      "Order\022\035\n\031SESSION_ORDER_UNSPECIFIED\020\000\022$\n " +
-      "SESSION_ORDER_CREATED_LAST_FIRST\020\001\022\037\n\033SE" +
-      "SSION_ORDER_CREATED_FIRST\020\002\022$\n SESSION_O" +
-      "RDER_UPDATED_LAST_FIRST\020\003\022\037\n\033SESSION_ORD" +
-      "ER_UPDATED_FIRST\020\0042\224\007\n\016SessionService\022c\n" +
-      "\rCreateSession\022#.threadkeep.v1.CreateSes" +
-      "sionRequest\032$.threadkeep.v1.CreateSessio" +
-      "nResponse\"\007\220\002\000\210\266\030\003\022Z\n\nGetSession\022 .threa" +
-      "dkeep.v1.GetSessionRequest\032!.threadkeep." +
-      "v1.GetSessionResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListSe" +
-      "ssions\022\".threadkeep.v1.ListSessionsReque" +
-      "st\032#.threadkeep.v1.ListSessionsResponse\"" +
-      "\007\220\002\001\210\266\030\002\022c\n\rUpdateSession\022#.threadkeep.v" +
-      "1.UpdateSessionRequest\032$.threadkeep.v1.U" +
-      "pdateSessionResponse\"\007\220\002\002\210\266\030\003\022c\n\rDeleteS" +
-      "ession\022#.threadkeep.v1.DeleteSessionRequ" +
-      "est\032$.threadkeep.v1.DeleteSessionRespons" +
-      "e\"\007\220\002\002\210\266\030\005\022{\n\025DeleteExpiredSessions\022+.th" +
-      "readkeep.v1.DeleteExpiredSessionsRequest" +
-      "\032,.threadkeep.v1.DeleteExpiredSessionsRe" +
-      "sponse\"\007\220\002\002\210\266\030\005\022Z\n\nDeleteUser\022 .threadke" +
-      "ep.v1.DeleteUserRequest\032!.threadkeep.v1." +
-      "DeleteUserResponse\"\007\220\002\002\210\266\030\005\022W\n\tDeleteApp" +
-      "\022\037.threadkeep.v1.DeleteAppRequest\032 .thre" +
-      "adkeep.v1.DeleteAppResponse\"\007\220\002\002\210\266\030\005\022c\n\r" +
-      "DeleteByLabel\022#.threadkeep.v1.DeleteByLa" +
-      "belRequest\032$.threadkeep.v1.DeleteByLabel" +
-      "Response\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1P\001" +
-      "Z>github.com/threadkeep/threadkeep-go/th" +
-      "readkeep/v1;threadkeepv1b\006proto3"
+      "eadkeep/v1/session.proto\032\031threadkeep/v1/" +
+      "state.proto\"\245\001\n\006Expiry\022-\n\003ttl\030\001 \001(\0132\031.go" +
+      "ogle.protobuf.DurationH\000R\003ttl\022=\n\013expire_" +
+      "time\030\002 \001(\0132\032.google.protobuf.TimestampH\000" +
+      "R\nexpireTime\022%\n\rnever_expires\030\003 \001(\010H\000R\014n" +
+      "everExpiresB\006\n\004kind\"\210\005\n\024CreateSessionReq" +
+      "uest\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Se" +
+      "ssionRefR\007session\022-\n\006expiry\030\002 \001(\0132\025.thre" +
+      "adkeep.v1.ExpiryR\006expiry\022#\n\rmetadata_jso" +
+      "n\030\003 \001(\tR\014metadataJson\022G\n\006labels\030\004 \003(\0132/." +
+      "threadkeep.v1.CreateSessionRequest.Label" +
+      "sEntryR\006labels\022\'\n\017return_existing\030\005 \001(\010R" +
+      "\016returnExisting\022#\n\rcontext_bytes\030\006 \001(\003R\014" +
+      "contextBytes\022;\n\013create_time\030\007 \001(\0132\032.goog" +
+      "le.protobuf.TimestampR\ncreateTime\022\"\n\runi" +
+      "que_in_app\030\n \001(\010R\013uniqueInApp\022D\n\005state\030\010" +
+      " \003(\0132..threadkeep.v1.CreateSessionReques" +
+      "t.StateEntryR\005state\0224\n\006parent\030\013 \001(\0132\034.th" +
+      "readkeep.v1.SessionParentR\006parent\0329\n\013Lab" +
+      "elsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(" +
+      "\tR\005value:\0028\001\0328\n\nStateEntry\022\020\n\003key\030\001 \001(\tR" +
+      "\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"c\n\025Create" +
+      "SessionResponse\0220\n\007session\030\001 \001(\0132\026.threa" +
+      "dkeep.v1.SessionR\007session\022\030\n\007created\030\002 \001" +
+      "(\010R\007created\"\207\005\n\022ForkSessionRequest\0223\n\007se" +
+      "ssion\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007" +
+      "session\022\027\n\006at_seq\030\002 \001(\003H\000R\005atSeq\022 \n\013at_e" +
+      "vent_id\030\003 \001(\tH\000R\tatEventId\022*\n\020at_invocat" +
+      "ion_id\030\004 \001(\tH\000R\016atInvocationId\022&\n\016at_log" +
+      "_version\030\005 \001(\003H\000R\014atLogVersion\022$\n\016new_se" +
+      "ssion_id\030\006 \001(\tR\014newSessionId\022-\n\006expiry\030\007" +
+      " \001(\0132\025.threadkeep.v1.ExpiryR\006expiry\022(\n\rm" +
+      "etadata_json\030\010 \001(\tH\001R\014metadataJson\210\001\001\022E\n" +
+      "\006labels\030\t \003(\0132-.threadkeep.v1.ForkSessio" +
+      "nRequest.LabelsEntryR\006labels\0222\n\025without_" +
+      "parent_labels\030\n \001(\010R\023withoutParentLabels" +
+      "\022(\n\rcontext_bytes\030\013 \001(\003H\002R\014contextBytes\210" +
+      "\001\001\022!\n\014operation_id\030\014 \001(\tR\013operationId\0329\n" +
+      "\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030" +
+      "\002 \001(\tR\005value:\0028\001B\007\n\005pointB\020\n\016_metadata_j" +
+      "sonB\020\n\016_context_bytes\"c\n\023ForkSessionResp" +
+      "onse\0220\n\007session\030\001 \001(\0132\026.threadkeep.v1.Se" +
+      "ssionR\007session\022\032\n\010replayed\030\002 \001(\010R\010replay" +
+      "ed\"H\n\021GetSessionRequest\0223\n\007session\030\001 \001(\013" +
+      "2\031.threadkeep.v1.SessionRefR\007session\"F\n\022" +
+      "GetSessionResponse\0220\n\007session\030\001 \001(\0132\026.th" +
+      "readkeep.v1.SessionR\007session\"\227\005\n\023ListSes" +
+      "sionsRequest\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007u" +
+      "ser_id\030\002 \001(\tR\006userId\022F\n\006labels\030\003 \003(\0132..t" +
+      "hreadkeep.v1.ListSessionsRequest.LabelsE" +
+      "ntryR\006labels\022\033\n\tpage_size\030\004 \001(\005R\010pageSiz" +
+      "e\022\035\n\npage_token\030\005 \001(\tR\tpageToken\0226\n\010orde" +
+      "r_by\030\n \001(\0162\033.threadkeep.v1.SessionOrderR" +
+      "\007orderBy\022?\n\rupdated_after\030\013 \001(\0132\032.google" +
+      ".protobuf.TimestampR\014updatedAfter\022A\n\016upd" +
+      "ated_before\030\014 \001(\0132\032.google.protobuf.Time" +
+      "stampR\rupdatedBefore\022*\n\021session_id_prefi" +
+      "x\030\r \001(\tR\017sessionIdPrefix\022\026\n\006offset\030\016 \001(\005" +
+      "R\006offset\022\035\n\nwith_total\030\017 \001(\010R\twithTotal\022" +
+      "*\n\021with_newest_event\030\020 \001(\010R\017withNewestEv" +
+      "ent\022\035\n\nwith_state\030\021 \001(\010R\twithState\022\037\n\013fo" +
+      "rked_from\030\022 \001(\tR\nforkedFrom\0329\n\013LabelsEnt" +
+      "ry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005val" +
+      "ue:\0028\001B\006\n\004_app\"\205\002\n\024ListSessionsResponse\022" +
+      "2\n\010sessions\030\001 \003(\0132\026.threadkeep.v1.Sessio" +
+      "nR\010sessions\022&\n\017next_page_token\030\002 \001(\tR\rne" +
+      "xtPageToken\022\035\n\ntotal_size\030\n \001(\005R\ttotalSi" +
+      "ze\022@\n\rnewest_events\030\013 \003(\0132\033.threadkeep.v" +
+      "1.SessionEventR\014newestEvents\0220\n\006states\030\014" +
+      " \003(\0132\030.threadkeep.v1.StatePageR\006states\"4" +
+      "\n\007UserRef\022\020\n\003app\030\001 \001(\tR\003app\022\027\n\007user_id\030\002" +
+      " \001(\tR\006userId\"m\n\020ListUsersRequest\022\025\n\003app\030" +
+      "\001 \001(\tH\000R\003app\210\001\001\022\033\n\tpage_size\030\002 \001(\005R\010page" +
+      "Size\022\035\n\npage_token\030\003 \001(\tR\tpageTokenB\006\n\004_" +
+      "app\"i\n\021ListUsersResponse\022,\n\005users\030\001 \003(\0132" +
+      "\026.threadkeep.v1.UserRefR\005users\022&\n\017next_p" +
+      "age_token\030\002 \001(\tR\rnextPageToken\"\242\005\n\024Updat" +
+      "eSessionRequest\0223\n\007session\030\001 \001(\0132\031.threa" +
+      "dkeep.v1.SessionRefR\007session\022;\n\013update_m" +
+      "ask\030\002 \001(\0132\032.google.protobuf.FieldMaskR\nu" +
+      "pdateMask\022-\n\006expiry\030\003 \001(\0132\025.threadkeep.v" +
+      "1.ExpiryR\006expiry\022#\n\rmetadata_json\030\004 \001(\tR" +
+      "\014metadataJson\022G\n\006labels\030\005 \003(\0132/.threadke" +
+      "ep.v1.UpdateSessionRequest.LabelsEntryR\006" +
+      "labels\022#\n\rcontext_bytes\030\006 \001(\003R\014contextBy" +
+      "tes\022.\n\023metadata_patch_json\030\007 \001(\tR\021metada" +
+      "taPatchJson\022Q\n\nset_labels\030\010 \003(\01322.thread" +
+      "keep.v1.UpdateSessionRequest.SetLabelsEn" +
+      "tryR\tsetLabels\022#\n\rremove_labels\030\t \003(\tR\014r" +
+      "emoveLabels\022\022\n\004etag\030\n \001(\tR\004etag\022!\n\014opera" +
+      "tion_id\030\013 \001(\tR\013operationId\0329\n\013LabelsEntr" +
+      "y\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005valu" +
+      "e:\0028\001\032<\n\016SetLabelsEntry\022\020\n\003key\030\001 \001(\tR\003ke" +
+      "y\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"I\n\025UpdateSes" +
+      "sionResponse\0220\n\007session\030\001 \001(\0132\026.threadke" +
+      "ep.v1.SessionR\007session\"\214\001\n\022MoveSessionRe" +
+      "quest\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.S" +
+      "essionRefR\007session\022\036\n\013new_user_id\030\002 \001(\tR" +
+      "\tnewUserId\022!\n\014operation_id\030\003 \001(\tR\013operat" +
+      "ionId\"c\n\023MoveSessionResponse\0220\n\007session\030" +
+      "\001 \001(\0132\026.threadkeep.v1.SessionR\007session\022\032" +
+      "\n\010replayed\030\002 \001(\010R\010replayed\"r\n\024DeleteSess" +
+      "ionRequest\0223\n\007session\030\001 \001(\0132\031.threadkeep" +
+      ".v1.SessionRefR\007session\022%\n\016purge_memorie" +
+      "s\030\002 \001(\010R\rpurgeMemories\"\203\001\n\025DeleteSession" +
+      "Response\022\030\n\007deleted\030\001 \001(\010R\007deleted\022%\n\016de" +
+      "leted_events\030\002 \001(\003R\rdeletedEvents\022)\n\020del" +
+      "eted_memories\030\003 \001(\003R\017deletedMemories\"\212\001\n" +
+      "\034DeleteExpiredSessionsRequest\0222\n\006before\030" +
+      "\001 \001(\0132\032.google.protobuf.TimestampR\006befor" +
+      "e\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001(" +
+      "\tR\006userIdB\006\n\004_app\"^\n\035DeleteExpiredSessio" +
+      "nsResponse\022)\n\020deleted_sessions\030\001 \001(\003R\017de" +
+      "letedSessions\022\022\n\004more\030\002 \001(\010R\004more\"j\n\021Del" +
+      "eteUserRequest\022\027\n\007user_id\030\001 \001(\tR\006userId\022" +
+      "\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id\030\003 \001" +
+      "(\tR\trequestIdB\006\n\004_app\"a\n\022DeleteUserRespo" +
+      "nse\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v1.Era" +
+      "sureReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004more" +
+      "\"P\n\020DeleteAppRequest\022\025\n\003app\030\001 \001(\tH\000R\003app" +
+      "\210\001\001\022\035\n\nrequest_id\030\002 \001(\tR\trequestIdB\006\n\004_a" +
+      "pp\"`\n\021DeleteAppResponse\0227\n\007receipt\030\001 \001(\013" +
+      "2\035.threadkeep.v1.ErasureReceiptR\007receipt" +
+      "\022\022\n\004more\030\002 \001(\010R\004more\"\230\002\n\024DeleteByLabelRe" +
+      "quest\022G\n\006labels\030\001 \003(\0132/.threadkeep.v1.De" +
+      "leteByLabelRequest.LabelsEntryR\006labels\022\025" +
+      "\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006" +
+      "userId\022%\n\016purge_memories\030\004 \001(\010R\rpurgeMem" +
+      "ories\022\035\n\nrequest_id\030\005 \001(\tR\trequestId\0329\n\013" +
+      "LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002" +
+      " \001(\tR\005value:\0028\001B\006\n\004_app\"d\n\025DeleteByLabel" +
+      "Response\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v" +
+      "1.ErasureReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R" +
+      "\004more*\273\001\n\014SessionOrder\022\035\n\031SESSION_ORDER_" +
+      "UNSPECIFIED\020\000\022$\n SESSION_ORDER_CREATED_L" +
+      "AST_FIRST\020\001\022\037\n\033SESSION_ORDER_CREATED_FIR" +
+      "ST\020\002\022$\n SESSION_ORDER_UPDATED_LAST_FIRST" +
+      "\020\003\022\037\n\033SESSION_ORDER_UPDATED_FIRST\020\0042\253\t\n\016" +
+      "SessionService\022c\n\rCreateSession\022#.thread" +
+      "keep.v1.CreateSessionRequest\032$.threadkee" +
+      "p.v1.CreateSessionResponse\"\007\220\002\000\210\266\030\003\022]\n\013F" +
+      "orkSession\022!.threadkeep.v1.ForkSessionRe" +
+      "quest\032\".threadkeep.v1.ForkSessionRespons" +
+      "e\"\007\220\002\002\210\266\030\003\022Z\n\nGetSession\022 .threadkeep.v1" +
+      ".GetSessionRequest\032!.threadkeep.v1.GetSe" +
+      "ssionResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListSessions\022\"" +
+      ".threadkeep.v1.ListSessionsRequest\032#.thr" +
+      "eadkeep.v1.ListSessionsResponse\"\007\220\002\001\210\266\030\002" +
+      "\022W\n\tListUsers\022\037.threadkeep.v1.ListUsersR" +
+      "equest\032 .threadkeep.v1.ListUsersResponse" +
+      "\"\007\220\002\001\210\266\030\002\022c\n\rUpdateSession\022#.threadkeep." +
+      "v1.UpdateSessionRequest\032$.threadkeep.v1." +
+      "UpdateSessionResponse\"\007\220\002\002\210\266\030\003\022]\n\013MoveSe" +
+      "ssion\022!.threadkeep.v1.MoveSessionRequest" +
+      "\032\".threadkeep.v1.MoveSessionResponse\"\007\220\002" +
+      "\002\210\266\030\005\022c\n\rDeleteSession\022#.threadkeep.v1.D" +
+      "eleteSessionRequest\032$.threadkeep.v1.Dele" +
+      "teSessionResponse\"\007\220\002\002\210\266\030\005\022{\n\025DeleteExpi" +
+      "redSessions\022+.threadkeep.v1.DeleteExpire" +
+      "dSessionsRequest\032,.threadkeep.v1.DeleteE" +
+      "xpiredSessionsResponse\"\007\220\002\002\210\266\030\005\022Z\n\nDelet" +
+      "eUser\022 .threadkeep.v1.DeleteUserRequest\032" +
+      "!.threadkeep.v1.DeleteUserResponse\"\007\220\002\002\210" +
+      "\266\030\005\022W\n\tDeleteApp\022\037.threadkeep.v1.DeleteA" +
+      "ppRequest\032 .threadkeep.v1.DeleteAppRespo" +
+      "nse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteByLabel\022#.threadke" +
+      "ep.v1.DeleteByLabelRequest\032$.threadkeep." +
+      "v1.DeleteByLabelResponse\"\007\220\002\002\210\266\030\005BU\n\021dev" +
+      ".threadkeep.v1P\001Z>github.com/threadkeep/" +
+      "threadkeep-go/threadkeep/v1;threadkeepv1" +
+      "b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -303,6 +388,7 @@ public final class SessionServiceOuterClass {
           dev.threadkeep.v1.Erasure.getDescriptor(),
           dev.threadkeep.v1.Event.getDescriptor(),
           dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
+          dev.threadkeep.v1.StateOuterClass.getDescriptor(),
         });
     internal_static_threadkeep_v1_Expiry_descriptor =
       getDescriptor().getMessageTypes().get(0);
@@ -315,7 +401,7 @@ public final class SessionServiceOuterClass {
     internal_static_threadkeep_v1_CreateSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CreateSessionRequest_descriptor,
-        new java.lang.String[] { "Session", "Expiry", "MetadataJson", "Labels", "ReturnExisting", "ContextBytes", "CreateTime", "UniqueInApp", "State", });
+        new java.lang.String[] { "Session", "Expiry", "MetadataJson", "Labels", "ReturnExisting", "ContextBytes", "CreateTime", "UniqueInApp", "State", "Parent", });
     internal_static_threadkeep_v1_CreateSessionRequest_LabelsEntry_descriptor =
       internal_static_threadkeep_v1_CreateSessionRequest_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_CreateSessionRequest_LabelsEntry_fieldAccessorTable = new
@@ -334,24 +420,42 @@ public final class SessionServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CreateSessionResponse_descriptor,
         new java.lang.String[] { "Session", "Created", });
-    internal_static_threadkeep_v1_GetSessionRequest_descriptor =
+    internal_static_threadkeep_v1_ForkSessionRequest_descriptor =
       getDescriptor().getMessageTypes().get(3);
+    internal_static_threadkeep_v1_ForkSessionRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ForkSessionRequest_descriptor,
+        new java.lang.String[] { "Session", "AtSeq", "AtEventId", "AtInvocationId", "AtLogVersion", "NewSessionId", "Expiry", "MetadataJson", "Labels", "WithoutParentLabels", "ContextBytes", "OperationId", "Point", });
+    internal_static_threadkeep_v1_ForkSessionRequest_LabelsEntry_descriptor =
+      internal_static_threadkeep_v1_ForkSessionRequest_descriptor.getNestedTypes().get(0);
+    internal_static_threadkeep_v1_ForkSessionRequest_LabelsEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ForkSessionRequest_LabelsEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_threadkeep_v1_ForkSessionResponse_descriptor =
+      getDescriptor().getMessageTypes().get(4);
+    internal_static_threadkeep_v1_ForkSessionResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ForkSessionResponse_descriptor,
+        new java.lang.String[] { "Session", "Replayed", });
+    internal_static_threadkeep_v1_GetSessionRequest_descriptor =
+      getDescriptor().getMessageTypes().get(5);
     internal_static_threadkeep_v1_GetSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetSessionRequest_descriptor,
         new java.lang.String[] { "Session", });
     internal_static_threadkeep_v1_GetSessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_threadkeep_v1_GetSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetSessionResponse_descriptor,
         new java.lang.String[] { "Session", });
     internal_static_threadkeep_v1_ListSessionsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_threadkeep_v1_ListSessionsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListSessionsRequest_descriptor,
-        new java.lang.String[] { "App", "UserId", "Labels", "PageSize", "PageToken", "OrderBy", "UpdatedAfter", "UpdatedBefore", "SessionIdPrefix", "Offset", "WithTotal", "WithNewestEvent", });
+        new java.lang.String[] { "App", "UserId", "Labels", "PageSize", "PageToken", "OrderBy", "UpdatedAfter", "UpdatedBefore", "SessionIdPrefix", "Offset", "WithTotal", "WithNewestEvent", "WithState", "ForkedFrom", });
     internal_static_threadkeep_v1_ListSessionsRequest_LabelsEntry_descriptor =
       internal_static_threadkeep_v1_ListSessionsRequest_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_ListSessionsRequest_LabelsEntry_fieldAccessorTable = new
@@ -359,17 +463,35 @@ public final class SessionServiceOuterClass {
         internal_static_threadkeep_v1_ListSessionsRequest_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_threadkeep_v1_ListSessionsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_threadkeep_v1_ListSessionsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListSessionsResponse_descriptor,
-        new java.lang.String[] { "Sessions", "NextPageToken", "TotalSize", "NewestEvents", });
+        new java.lang.String[] { "Sessions", "NextPageToken", "TotalSize", "NewestEvents", "States", });
+    internal_static_threadkeep_v1_UserRef_descriptor =
+      getDescriptor().getMessageTypes().get(9);
+    internal_static_threadkeep_v1_UserRef_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_UserRef_descriptor,
+        new java.lang.String[] { "App", "UserId", });
+    internal_static_threadkeep_v1_ListUsersRequest_descriptor =
+      getDescriptor().getMessageTypes().get(10);
+    internal_static_threadkeep_v1_ListUsersRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListUsersRequest_descriptor,
+        new java.lang.String[] { "App", "PageSize", "PageToken", });
+    internal_static_threadkeep_v1_ListUsersResponse_descriptor =
+      getDescriptor().getMessageTypes().get(11);
+    internal_static_threadkeep_v1_ListUsersResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListUsersResponse_descriptor,
+        new java.lang.String[] { "Users", "NextPageToken", });
     internal_static_threadkeep_v1_UpdateSessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_threadkeep_v1_UpdateSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_UpdateSessionRequest_descriptor,
-        new java.lang.String[] { "Session", "UpdateMask", "Expiry", "MetadataJson", "Labels", "ContextBytes", "MetadataPatchJson", "SetLabels", "RemoveLabels", "Etag", });
+        new java.lang.String[] { "Session", "UpdateMask", "Expiry", "MetadataJson", "Labels", "ContextBytes", "MetadataPatchJson", "SetLabels", "RemoveLabels", "Etag", "OperationId", });
     internal_static_threadkeep_v1_UpdateSessionRequest_LabelsEntry_descriptor =
       internal_static_threadkeep_v1_UpdateSessionRequest_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_UpdateSessionRequest_LabelsEntry_fieldAccessorTable = new
@@ -383,61 +505,73 @@ public final class SessionServiceOuterClass {
         internal_static_threadkeep_v1_UpdateSessionRequest_SetLabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_threadkeep_v1_UpdateSessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_threadkeep_v1_UpdateSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_UpdateSessionResponse_descriptor,
         new java.lang.String[] { "Session", });
+    internal_static_threadkeep_v1_MoveSessionRequest_descriptor =
+      getDescriptor().getMessageTypes().get(14);
+    internal_static_threadkeep_v1_MoveSessionRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_MoveSessionRequest_descriptor,
+        new java.lang.String[] { "Session", "NewUserId", "OperationId", });
+    internal_static_threadkeep_v1_MoveSessionResponse_descriptor =
+      getDescriptor().getMessageTypes().get(15);
+    internal_static_threadkeep_v1_MoveSessionResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_MoveSessionResponse_descriptor,
+        new java.lang.String[] { "Session", "Replayed", });
     internal_static_threadkeep_v1_DeleteSessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_threadkeep_v1_DeleteSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteSessionRequest_descriptor,
         new java.lang.String[] { "Session", "PurgeMemories", });
     internal_static_threadkeep_v1_DeleteSessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_threadkeep_v1_DeleteSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteSessionResponse_descriptor,
         new java.lang.String[] { "Deleted", "DeletedEvents", "DeletedMemories", });
     internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_descriptor,
         new java.lang.String[] { "Before", "App", "UserId", });
     internal_static_threadkeep_v1_DeleteExpiredSessionsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_threadkeep_v1_DeleteExpiredSessionsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteExpiredSessionsResponse_descriptor,
         new java.lang.String[] { "DeletedSessions", "More", });
     internal_static_threadkeep_v1_DeleteUserRequest_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_threadkeep_v1_DeleteUserRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteUserRequest_descriptor,
         new java.lang.String[] { "UserId", "App", "RequestId", });
     internal_static_threadkeep_v1_DeleteUserResponse_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_threadkeep_v1_DeleteUserResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteUserResponse_descriptor,
         new java.lang.String[] { "Receipt", "More", });
     internal_static_threadkeep_v1_DeleteAppRequest_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(22);
     internal_static_threadkeep_v1_DeleteAppRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteAppRequest_descriptor,
         new java.lang.String[] { "App", "RequestId", });
     internal_static_threadkeep_v1_DeleteAppResponse_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(23);
     internal_static_threadkeep_v1_DeleteAppResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteAppResponse_descriptor,
         new java.lang.String[] { "Receipt", "More", });
     internal_static_threadkeep_v1_DeleteByLabelRequest_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(24);
     internal_static_threadkeep_v1_DeleteByLabelRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteByLabelRequest_descriptor,
@@ -449,7 +583,7 @@ public final class SessionServiceOuterClass {
         internal_static_threadkeep_v1_DeleteByLabelRequest_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_threadkeep_v1_DeleteByLabelResponse_descriptor =
-      getDescriptor().getMessageTypes().get(18);
+      getDescriptor().getMessageTypes().get(25);
     internal_static_threadkeep_v1_DeleteByLabelResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteByLabelResponse_descriptor,
@@ -462,6 +596,7 @@ public final class SessionServiceOuterClass {
     dev.threadkeep.v1.Erasure.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();
     dev.threadkeep.v1.SessionOuterClass.getDescriptor();
+    dev.threadkeep.v1.StateOuterClass.getDescriptor();
     com.google.protobuf.ExtensionRegistry registry =
         com.google.protobuf.ExtensionRegistry.newInstance();
     registry.add(dev.threadkeep.v1.Access.requiredRole);

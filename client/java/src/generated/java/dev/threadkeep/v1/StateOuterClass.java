@@ -51,6 +51,21 @@ public final class StateOuterClass {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_StateDelta_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_StatePage_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_StatePage_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_StatePage_ValuesEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_StatePage_ValuesEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_SessionState_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_SessionState_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -72,12 +87,21 @@ public final class StateOuterClass {
       "3\n\007session\030\001 \001(\0132\031.threadkeep.v1.StatePa" +
       "tchR\007session\022-\n\004user\030\002 \001(\0132\031.threadkeep." +
       "v1.StatePatchR\004user\022+\n\003app\030\003 \001(\0132\031.threa" +
-      "dkeep.v1.StatePatchR\003app*m\n\nStateScope\022\033" +
-      "\n\027STATE_SCOPE_UNSPECIFIED\020\000\022\027\n\023STATE_SCO" +
-      "PE_SESSION\020\001\022\024\n\020STATE_SCOPE_USER\020\002\022\023\n\017ST" +
-      "ATE_SCOPE_APP\020\003BU\n\021dev.threadkeep.v1P\001Z>" +
-      "github.com/threadkeep/threadkeep-go/thre" +
-      "adkeep/v1;threadkeepv1b\006proto3"
+      "dkeep.v1.StatePatchR\003app\"\315\001\n\tStatePage\022<" +
+      "\n\006values\030\001 \003(\0132$.threadkeep.v1.StatePage" +
+      ".ValuesEntryR\006values\022\030\n\007version\030\002 \001(\003R\007v" +
+      "ersion\022\022\n\004more\030\003 \001(\010R\004more\022\031\n\010next_key\030\004" +
+      " \001(\tR\007nextKey\0329\n\013ValuesEntry\022\020\n\003key\030\001 \001(" +
+      "\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\234\001\n\014Ses" +
+      "sionState\0222\n\007session\030\001 \001(\0132\030.threadkeep." +
+      "v1.StatePageR\007session\022,\n\004user\030\002 \001(\0132\030.th" +
+      "readkeep.v1.StatePageR\004user\022*\n\003app\030\003 \001(\013" +
+      "2\030.threadkeep.v1.StatePageR\003app*m\n\nState" +
+      "Scope\022\033\n\027STATE_SCOPE_UNSPECIFIED\020\000\022\027\n\023ST" +
+      "ATE_SCOPE_SESSION\020\001\022\024\n\020STATE_SCOPE_USER\020" +
+      "\002\022\023\n\017STATE_SCOPE_APP\020\003BU\n\021dev.threadkeep" +
+      ".v1P\001Z>github.com/threadkeep/threadkeep-" +
+      "go/threadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -112,6 +136,24 @@ public final class StateOuterClass {
     internal_static_threadkeep_v1_StateDelta_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_StateDelta_descriptor,
+        new java.lang.String[] { "Session", "User", "App", });
+    internal_static_threadkeep_v1_StatePage_descriptor =
+      getDescriptor().getMessageTypes().get(3);
+    internal_static_threadkeep_v1_StatePage_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_StatePage_descriptor,
+        new java.lang.String[] { "Values", "Version", "More", "NextKey", });
+    internal_static_threadkeep_v1_StatePage_ValuesEntry_descriptor =
+      internal_static_threadkeep_v1_StatePage_descriptor.getNestedTypes().get(0);
+    internal_static_threadkeep_v1_StatePage_ValuesEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_StatePage_ValuesEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_threadkeep_v1_SessionState_descriptor =
+      getDescriptor().getMessageTypes().get(4);
+    internal_static_threadkeep_v1_SessionState_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_SessionState_descriptor,
         new java.lang.String[] { "Session", "User", "App", });
     descriptor.resolveAllFeaturesImmutable();
   }

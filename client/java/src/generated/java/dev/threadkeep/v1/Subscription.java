@@ -62,6 +62,11 @@ public final class Subscription {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_Checkpoint_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_CompactionDue_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_CompactionDue_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_Change_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -104,34 +109,40 @@ public final class Subscription {
       "dkeep.v1.SessionChangeKindR\004kind\0220\n\007sess" +
       "ion\030\002 \001(\0132\026.threadkeep.v1.SessionR\007sessi" +
       "on\"?\n\nCheckpoint\0221\n\004kind\030\001 \001(\0162\035.threadk" +
-      "eep.v1.CheckpointKindR\004kind\"\311\004\n\006Change\0223" +
-      "\n\007session\030\001 \001(\0132\031.threadkeep.v1.SessionR" +
-      "efR\007session\0221\n\005batch\030\002 \001(\0132\031.threadkeep." +
-      "v1.EventBatchH\000R\005batch\022A\n\ncompaction\030\003 \001" +
-      "(\0132\037.threadkeep.v1.CompactionNoticeH\000R\nc" +
-      "ompaction\022E\n\016session_change\030\004 \001(\0132\034.thre" +
-      "adkeep.v1.SessionChangeH\000R\rsessionChange" +
-      "\022;\n\ncheckpoint\030\005 \001(\0132\031.threadkeep.v1.Che" +
-      "ckpointH\000R\ncheckpoint\0222\n\005state\030\t \001(\0132\032.t" +
-      "hreadkeep.v1.StateChangeH\000R\005state\0228\n\007rem" +
-      "oval\030\n \001(\0132\034.threadkeep.v1.RemovalNotice" +
-      "H\000R\007removal\022!\n\014resume_token\030\006 \001(\tR\013resum" +
-      "eToken\022:\n\010versions\030\007 \001(\0132\036.threadkeep.v1" +
-      ".SessionVersionsR\010versions\022;\n\013change_tim" +
-      "e\030\010 \001(\0132\032.google.protobuf.TimestampR\ncha" +
-      "ngeTimeB\006\n\004kind*\274\001\n\021SessionChangeKind\022#\n" +
-      "\037SESSION_CHANGE_KIND_UNSPECIFIED\020\000\022\037\n\033SE" +
-      "SSION_CHANGE_KIND_CREATED\020\001\022\037\n\033SESSION_C" +
-      "HANGE_KIND_UPDATED\020\002\022\037\n\033SESSION_CHANGE_K" +
-      "IND_EXPIRED\020\003\022\037\n\033SESSION_CHANGE_KIND_DEL" +
-      "ETED\020\004*\313\001\n\016CheckpointKind\022\037\n\033CHECKPOINT_" +
-      "KIND_UNSPECIFIED\020\000\022\033\n\027CHECKPOINT_KIND_ST" +
-      "ARTED\020\001\022\035\n\031CHECKPOINT_KIND_CAUGHT_UP\020\002\022\035" +
-      "\n\031CHECKPOINT_KIND_HEARTBEAT\020\003\022\037\n\033CHECKPO" +
-      "INT_KIND_FELL_BEHIND\020\004\022\034\n\030CHECKPOINT_KIN" +
-      "D_DRAINING\020\005BU\n\021dev.threadkeep.v1P\001Z>git" +
-      "hub.com/threadkeep/threadkeep-go/threadk" +
-      "eep/v1;threadkeepv1b\006proto3"
+      "eep.v1.CheckpointKindR\004kind\"K\n\rCompactio" +
+      "nDue\022:\n\007trigger\030\001 \001(\0132 .threadkeep.v1.Co" +
+      "mpactionTriggerR\007trigger\"\216\005\n\006Change\0223\n\007s" +
+      "ession\030\001 \001(\0132\031.threadkeep.v1.SessionRefR" +
+      "\007session\0221\n\005batch\030\002 \001(\0132\031.threadkeep.v1." +
+      "EventBatchH\000R\005batch\022A\n\ncompaction\030\003 \001(\0132" +
+      "\037.threadkeep.v1.CompactionNoticeH\000R\ncomp" +
+      "action\022E\n\016session_change\030\004 \001(\0132\034.threadk" +
+      "eep.v1.SessionChangeH\000R\rsessionChange\022;\n" +
+      "\ncheckpoint\030\005 \001(\0132\031.threadkeep.v1.Checkp" +
+      "ointH\000R\ncheckpoint\0222\n\005state\030\t \001(\0132\032.thre" +
+      "adkeep.v1.StateChangeH\000R\005state\0228\n\007remova" +
+      "l\030\n \001(\0132\034.threadkeep.v1.RemovalNoticeH\000R" +
+      "\007removal\022!\n\014resume_token\030\006 \001(\tR\013resumeTo" +
+      "ken\022:\n\010versions\030\007 \001(\0132\036.threadkeep.v1.Se" +
+      "ssionVersionsR\010versions\022;\n\013change_time\030\010" +
+      " \001(\0132\032.google.protobuf.TimestampR\nchange" +
+      "Time\022C\n\016compaction_due\030\013 \001(\0132\034.threadkee" +
+      "p.v1.CompactionDueR\rcompactionDueB\006\n\004kin" +
+      "d*\201\002\n\021SessionChangeKind\022#\n\037SESSION_CHANG" +
+      "E_KIND_UNSPECIFIED\020\000\022\037\n\033SESSION_CHANGE_K" +
+      "IND_CREATED\020\001\022\037\n\033SESSION_CHANGE_KIND_UPD" +
+      "ATED\020\002\022\037\n\033SESSION_CHANGE_KIND_EXPIRED\020\003\022" +
+      "\037\n\033SESSION_CHANGE_KIND_DELETED\020\004\022!\n\035SESS" +
+      "ION_CHANGE_KIND_MOVED_OUT\020\005\022 \n\034SESSION_C" +
+      "HANGE_KIND_MOVED_IN\020\006*\313\001\n\016CheckpointKind" +
+      "\022\037\n\033CHECKPOINT_KIND_UNSPECIFIED\020\000\022\033\n\027CHE" +
+      "CKPOINT_KIND_STARTED\020\001\022\035\n\031CHECKPOINT_KIN" +
+      "D_CAUGHT_UP\020\002\022\035\n\031CHECKPOINT_KIND_HEARTBE" +
+      "AT\020\003\022\037\n\033CHECKPOINT_KIND_FELL_BEHIND\020\004\022\034\n" +
+      "\030CHECKPOINT_KIND_DRAINING\020\005BU\n\021dev.threa" +
+      "dkeep.v1P\001Z>github.com/threadkeep/thread" +
+      "keep-go/threadkeep/v1;threadkeepv1b\006prot" +
+      "o3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -185,12 +196,18 @@ public final class Subscription {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_Checkpoint_descriptor,
         new java.lang.String[] { "Kind", });
-    internal_static_threadkeep_v1_Change_descriptor =
+    internal_static_threadkeep_v1_CompactionDue_descriptor =
       getDescriptor().getMessageTypes().get(6);
+    internal_static_threadkeep_v1_CompactionDue_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_CompactionDue_descriptor,
+        new java.lang.String[] { "Trigger", });
+    internal_static_threadkeep_v1_Change_descriptor =
+      getDescriptor().getMessageTypes().get(7);
     internal_static_threadkeep_v1_Change_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_Change_descriptor,
-        new java.lang.String[] { "Session", "Batch", "Compaction", "SessionChange", "Checkpoint", "State", "Removal", "ResumeToken", "Versions", "ChangeTime", "Kind", });
+        new java.lang.String[] { "Session", "Batch", "Compaction", "SessionChange", "Checkpoint", "State", "Removal", "ResumeToken", "Versions", "ChangeTime", "CompactionDue", "Kind", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.CompactionOuterClass.getDescriptor();

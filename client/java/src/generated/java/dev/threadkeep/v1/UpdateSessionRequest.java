@@ -37,6 +37,7 @@ private static final long serialVersionUID = 0L;
     removeLabels_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
     etag_ = "";
+    operationId_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -550,7 +551,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
    * </pre>
    *
    * <code>string etag = 10 [json_name = "etag"];</code>
@@ -572,7 +573,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
    * </pre>
    *
    * <code>string etag = 10 [json_name = "etag"];</code>
@@ -587,6 +588,55 @@ java.lang.String defaultValue) {
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
       etag_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int OPERATION_ID_FIELD_NUMBER = 11;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object operationId_ = "";
+  /**
+   * <pre>
+   * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+   * it is now, also if its etag has changed. Empty: every request updates.
+   * </pre>
+   *
+   * <code>string operation_id = 11 [json_name = "operationId"];</code>
+   * @return The operationId.
+   */
+  @java.lang.Override
+  public java.lang.String getOperationId() {
+    java.lang.Object ref = operationId_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      operationId_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+   * it is now, also if its etag has changed. Empty: every request updates.
+   * </pre>
+   *
+   * <code>string operation_id = 11 [json_name = "operationId"];</code>
+   * @return The bytes for operationId.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getOperationIdBytes() {
+    java.lang.Object ref = operationId_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      operationId_ = b;
       return b;
     } else {
       return (com.google.protobuf.ByteString) ref;
@@ -642,6 +692,9 @@ java.lang.String defaultValue) {
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 10, etag_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(operationId_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 11, operationId_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -705,6 +758,9 @@ java.lang.String defaultValue) {
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(etag_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(10, etag_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(operationId_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(11, operationId_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -749,6 +805,8 @@ java.lang.String defaultValue) {
         .equals(other.getRemoveLabelsList())) return false;
     if (!getEtag()
         .equals(other.getEtag())) return false;
+    if (!getOperationId()
+        .equals(other.getOperationId())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -793,6 +851,8 @@ java.lang.String defaultValue) {
     }
     hash = (37 * hash) + ETAG_FIELD_NUMBER;
     hash = (53 * hash) + getEtag().hashCode();
+    hash = (37 * hash) + OPERATION_ID_FIELD_NUMBER;
+    hash = (53 * hash) + getOperationId().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -985,6 +1045,7 @@ java.lang.String defaultValue) {
       removeLabels_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
       etag_ = "";
+      operationId_ = "";
       return this;
     }
 
@@ -1061,6 +1122,9 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00000200) != 0)) {
         result.etag_ = etag_;
       }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.operationId_ = operationId_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1117,6 +1181,11 @@ java.lang.String defaultValue) {
       if (!other.getEtag().isEmpty()) {
         etag_ = other.etag_;
         bitField0_ |= 0x00000200;
+        onChanged();
+      }
+      if (!other.getOperationId().isEmpty()) {
+        operationId_ = other.operationId_;
+        bitField0_ |= 0x00000400;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -1210,6 +1279,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000200;
               break;
             } // case 82
+            case 90: {
+              operationId_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 90
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2415,7 +2489,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
      * </pre>
      *
      * <code>string etag = 10 [json_name = "etag"];</code>
@@ -2436,7 +2510,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
      * </pre>
      *
      * <code>string etag = 10 [json_name = "etag"];</code>
@@ -2458,7 +2532,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
      * </pre>
      *
      * <code>string etag = 10 [json_name = "etag"];</code>
@@ -2476,7 +2550,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
      * </pre>
      *
      * <code>string etag = 10 [json_name = "etag"];</code>
@@ -2491,7 +2565,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+     * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
      * </pre>
      *
      * <code>string etag = 10 [json_name = "etag"];</code>
@@ -2504,6 +2578,103 @@ java.lang.String defaultValue) {
       checkByteStringIsUtf8(value);
       etag_ = value;
       bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object operationId_ = "";
+    /**
+     * <pre>
+     * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+     * it is now, also if its etag has changed. Empty: every request updates.
+     * </pre>
+     *
+     * <code>string operation_id = 11 [json_name = "operationId"];</code>
+     * @return The operationId.
+     */
+    public java.lang.String getOperationId() {
+      java.lang.Object ref = operationId_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        operationId_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+     * it is now, also if its etag has changed. Empty: every request updates.
+     * </pre>
+     *
+     * <code>string operation_id = 11 [json_name = "operationId"];</code>
+     * @return The bytes for operationId.
+     */
+    public com.google.protobuf.ByteString
+        getOperationIdBytes() {
+      java.lang.Object ref = operationId_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        operationId_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+     * it is now, also if its etag has changed. Empty: every request updates.
+     * </pre>
+     *
+     * <code>string operation_id = 11 [json_name = "operationId"];</code>
+     * @param value The operationId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOperationId(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      operationId_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+     * it is now, also if its etag has changed. Empty: every request updates.
+     * </pre>
+     *
+     * <code>string operation_id = 11 [json_name = "operationId"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOperationId() {
+      operationId_ = getDefaultInstance().getOperationId();
+      bitField0_ = (bitField0_ & ~0x00000400);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+     * it is now, also if its etag has changed. Empty: every request updates.
+     * </pre>
+     *
+     * <code>string operation_id = 11 [json_name = "operationId"];</code>
+     * @param value The bytes for operationId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOperationIdBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      operationId_ = value;
+      bitField0_ |= 0x00000400;
       onChanged();
       return this;
     }

@@ -304,7 +304,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
    * </pre>
    *
    * <code>string etag = 10 [json_name = "etag"];</code>
@@ -314,7 +314,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Session.etag of the session to update. VERSION_MISMATCH is returned if it has another one: read it again and retry. Empty
-   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH.
+   * means any. A repeated request whose first answer was lost also returns VERSION_MISMATCH, unless it has an operation_id.
    * </pre>
    *
    * <code>string etag = 10 [json_name = "etag"];</code>
@@ -322,4 +322,26 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.ByteString
       getEtagBytes();
+
+  /**
+   * <pre>
+   * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+   * it is now, also if its etag has changed. Empty: every request updates.
+   * </pre>
+   *
+   * <code>string operation_id = 11 [json_name = "operationId"];</code>
+   * @return The operationId.
+   */
+  java.lang.String getOperationId();
+  /**
+   * <pre>
+   * See AppendEventsRequest.operation_id. A repeated request with the same id and content changes nothing and returns the session as
+   * it is now, also if its etag has changed. Empty: every request updates.
+   * </pre>
+   *
+   * <code>string operation_id = 11 [json_name = "operationId"];</code>
+   * @return The bytes for operationId.
+   */
+  com.google.protobuf.ByteString
+      getOperationIdBytes();
 }

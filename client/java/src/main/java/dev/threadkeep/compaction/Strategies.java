@@ -1,12 +1,14 @@
 package dev.threadkeep.compaction;
 
 import dev.threadkeep.v1.CompactionStrategy;
+import dev.threadkeep.v1.ConsumerStrategy;
 import dev.threadkeep.v1.RecursiveSummary;
 import dev.threadkeep.v1.SlidingWindow;
 import dev.threadkeep.v1.StrategyPipeline;
 import dev.threadkeep.v1.TokenBudget;
 import dev.threadkeep.v1.TrimToolResults;
 import dev.threadkeep.v1.TurnWindow;
+import dev.threadkeep.v1.WebhookStrategy;
 import java.util.Arrays;
 import java.util.function.Consumer;
 
@@ -94,5 +96,25 @@ public final class Strategies {
    */
   public static CompactionStrategy pipeline(CompactionStrategy... steps) {
     return CompactionStrategy.newBuilder().setPipeline(StrategyPipeline.newBuilder().addAllSteps(Arrays.asList(steps))).build();
+  }
+
+  /**
+   * Has an HTTP endpoint plan.
+   *
+   * @param name a webhook of the server's configuration
+   * @return the strategy
+   */
+  public static CompactionStrategy webhook(String name) {
+    return CompactionStrategy.newBuilder().setWebhook(WebhookStrategy.newBuilder().setName(name)).build();
+  }
+
+  /**
+   * Has the members of a named consumer compact, in a policy. A change that requests it has {@code getCompactionDue}.
+   *
+   * @param consumer name of the consumer
+   * @return the strategy
+   */
+  public static CompactionStrategy compactedBy(String consumer) {
+    return CompactionStrategy.newBuilder().setConsumer(ConsumerStrategy.newBuilder().setName(consumer)).build();
   }
 }

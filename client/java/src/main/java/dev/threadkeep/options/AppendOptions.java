@@ -5,6 +5,7 @@ import dev.threadkeep.v1.CreateIfMissing;
 import dev.threadkeep.v1.IfExists;
 import dev.threadkeep.v1.SessionEvent;
 import dev.threadkeep.v1.SessionRef;
+import dev.threadkeep.v1.StatePatch;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -39,7 +40,7 @@ public final class AppendOptions {
   /**
    * Creates the session with these properties in the same commit if it does not exist.
    *
-   * @param how expiry, metadata and labels
+   * @param how expiry, metadata, labels and state
    * @return these options
    */
   public AppendOptions createIfMissing(CreateIfMissing how) {
@@ -66,6 +67,51 @@ public final class AppendOptions {
    */
   public AppendOptions ifExists(IfExists how) {
     request.setIfExists(how);
+    return this;
+  }
+
+  /**
+   * Names the append. The server remembers the id with the outcome; a repeated append with the same id and content returns that,
+   * also after a crash of the caller, and stores nothing.
+   *
+   * @param id at most 255 bytes
+   * @return these options
+   */
+  public AppendOptions operationId(String id) {
+    request.setOperationId(id);
+    return this;
+  }
+
+  /**
+   * Changes the state of the session with the events.
+   *
+   * @param change adds the changes: {@code patch.putSet("cart", "3").addRemove("draft")}
+   * @return these options
+   */
+  public AppendOptions state(Consumer<StatePatch.Builder> change) {
+    change.accept(request.getStateDeltaBuilder().getSessionBuilder());
+    return this;
+  }
+
+  /**
+   * Changes the state of the session's user in its app with the events.
+   *
+   * @param change adds the changes
+   * @return these options
+   */
+  public AppendOptions userState(Consumer<StatePatch.Builder> change) {
+    change.accept(request.getStateDeltaBuilder().getUserBuilder());
+    return this;
+  }
+
+  /**
+   * Changes the state of the session's app with the events.
+   *
+   * @param change adds the changes
+   * @return these options
+   */
+  public AppendOptions appState(Consumer<StatePatch.Builder> change) {
+    change.accept(request.getStateDeltaBuilder().getAppBuilder());
     return this;
   }
 

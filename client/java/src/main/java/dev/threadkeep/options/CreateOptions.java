@@ -3,6 +3,7 @@ package dev.threadkeep.options;
 import dev.threadkeep.internal.Protos;
 import dev.threadkeep.v1.CreateSessionRequest;
 import dev.threadkeep.v1.Expiry;
+import dev.threadkeep.v1.SessionParent;
 import dev.threadkeep.v1.SessionRef;
 import java.time.Duration;
 import java.time.Instant;
@@ -82,6 +83,18 @@ public final class CreateOptions {
   }
 
   /**
+   * Sets a first value of the session's state; at most 1,000.
+   *
+   * @param key its key
+   * @param json JSON text of the value, stored verbatim
+   * @return these options
+   */
+  public CreateOptions state(String key, String json) {
+    request.putState(key, json);
+    return this;
+  }
+
+  /**
    * Sets the default size of contexts.
    *
    * @param bytes size; 0 means the server's
@@ -100,6 +113,17 @@ public final class CreateOptions {
    */
   public CreateOptions createTime(Instant value) {
     request.setCreateTime(Protos.timestamp(value));
+    return this;
+  }
+
+  /**
+   * Names the origin of an imported session that is a fork: a record for lists of forks, which the server does not look up.
+   *
+   * @param value the origin, with at least its session id and uid; its app and user are those of the session, or empty
+   * @return these options
+   */
+  public CreateOptions parent(SessionParent value) {
+    request.setParent(value);
     return this;
   }
 

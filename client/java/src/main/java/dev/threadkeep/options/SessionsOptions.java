@@ -113,6 +113,28 @@ public final class SessionsOptions extends Scoped<SessionsOptions> {
   }
 
   /**
+   * Returns the sessions' own states with the page, in the order of the sessions: each whole, or with more and no values if it does
+   * not fit. Together they have at most a quarter of the server's longest response.
+   *
+   * @return these options
+   */
+  public SessionsOptions withState() {
+    request.setWithState(true);
+    return this;
+  }
+
+  /**
+   * Keeps only the forks of a session.
+   *
+   * @param sessionId its id; it may be deleted
+   * @return these options
+   */
+  public SessionsOptions forkedFrom(String sessionId) {
+    request.setForkedFrom(sessionId);
+    return this;
+  }
+
+  /**
    * Sets the maximum number of items per page.
    *
    * @param items size; 0 means the server's default

@@ -144,6 +144,18 @@ public final class UpdateOptions {
   }
 
   /**
+   * Names the update. The server remembers the id; a repeated update with the same id and content changes nothing and returns the
+   * session as it is now, also if its etag changed since. Default: none; every call updates. Reasons: OPERATION_CONFLICT.
+   *
+   * @param id the id, at most 255 bytes
+   * @return these options
+   */
+  public UpdateOptions operationId(String id) {
+    request.setOperationId(id);
+    return this;
+  }
+
+  /**
    * Returns the request with these options; the SDK calls it.
    *
    * @param session the session

@@ -1,6 +1,7 @@
 package dev.threadkeep.conformance;
 
 import com.google.gson.*;
+import com.google.protobuf.Message;
 import com.google.protobuf.MessageLite;
 import dev.threadkeep.*;
 import dev.threadkeep.filter.*;
@@ -14,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.*;
 import java.util.concurrent.*;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -22,8 +24,8 @@ public final class Driver {
   private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
   private static final ExecutorService WORKERS = Executors.newCachedThreadPool();
   private static final Map<String, ThreadkeepClient> CLIENTS = new ConcurrentHashMap<>();
-  /** Watches by id; a watch may be canceled before it is opened. */
-  private static final Map<JsonElement, CompletableFuture<Changes>> WATCHES = new ConcurrentHashMap<>();
+  /** What ends watches and consumers, by id; they may be canceled before they are opened. */
+  private static final Map<JsonElement, CompletableFuture<Runnable>> ENDS = new ConcurrentHashMap<>();
 
   /** Serves requests until the input ends. */
   public static void main(String[] args) {
@@ -67,6 +69,7 @@ public final class Driver {
       }
       case "close" -> client.close();
       case "call" -> ok.put("response", packed(client.call(method, request)));
+      case "method" -> ok.put("response", packed(Methods.call(client, (Message) request)));
       case "append" -> ok.put("response", packed(append(p, session)));
       case "pages" -> ok.put("items", pages(p, client, request).map(Driver::packed).toList());
       case "context" -> ok.put("response", packed(session.getContext(MemoryProvider.custom(ContextSpec.parseFrom(bytes(p, "spec"))))));
@@ -75,7 +78,10 @@ public final class Driver {
       case "compact_context" -> ok.put("response", packed(session.compactContext(GetContextResponse.parseFrom(bytes(p, "context")), text(p, "summary"))));
       case "build" -> ok.put("event", packed(build(text(p, "builder"), p.getAsJsonObject("args"))));
       case "watch" -> follow(p, client, request);
-      case "cancel" -> WATCHES.computeIfAbsent(p.get("target"), id -> new CompletableFuture<>()).thenAccept(Changes::close);
+      case "consume" -> consume(p, client);
+      case "append_stream" -> ok.put("results", streamed(p, session));
+      case "provided" -> ok.putAll(provided(p, session));
+      case "cancel" -> endOf(p.get("target")).thenAccept(Runnable::run);
       default -> throw new IllegalArgumentException("unknown op " + p.get("op"));
     }
     return ok;
@@ -92,15 +98,18 @@ public final class Driver {
   }
 
   private static AppendEventsResponse append(JsonObject p, SessionHandle session) throws IOException {
-    var events = new ArrayList<SessionEvent>();
-    for (var event : p.getAsJsonArray("events")) {
-      events.add(SessionEvent.parseFrom(Base64.getDecoder().decode(event.getAsString())));
-    }
+    var delta = StateDelta.parseFrom(bytes(p, "state_delta"));
+    var events = events(p.getAsJsonArray("events"));
     if (p.has("expected_log_version") && p.has("expected_last_event_id")) // which the SDK's type cannot say
       throw new IllegalArgumentException("give at most one precondition");
     return session.append(events, o -> {
       if (p.get("create").getAsBoolean()) o.createIfMissing();
       if (p.get("ignore_existing").getAsBoolean()) o.ifExists(IfExists.IF_EXISTS_IGNORE);
+      if (p.has("replace_existing") && p.get("replace_existing").getAsBoolean()) o.ifExists(IfExists.IF_EXISTS_REPLACE);
+      if (p.has("operation_id")) o.operationId(text(p, "operation_id"));
+      if (delta.hasSession()) o.state(patch -> patch.mergeFrom(delta.getSession()));
+      if (delta.hasUser()) o.userState(patch -> patch.mergeFrom(delta.getUser()));
+      if (delta.hasApp()) o.appState(patch -> patch.mergeFrom(delta.getApp()));
       if (p.has("expected_log_version")) o.expect(Expect.logVersion(p.get("expected_log_version").getAsLong()));
       if (p.has("expected_last_event_id")) o.expect(Expect.lastEventId(text(p, "expected_last_event_id")));
     }).response();
@@ -112,6 +121,15 @@ public final class Driver {
     else if (request instanceof ListEventsRequest list) pages = client.session(list.getSession()).events(o -> o.with(own -> own.mergeFrom(list)));
     else if (request instanceof SearchEventsRequest search)
       pages = client.search(search.getQuery(), o -> all(p, o.with(own -> own.mergeFrom(search))));
+    else if (request instanceof ListUsersRequest users) {
+      pages = client.users(o -> {
+        if (users.hasApp()) o.app(users.getApp());
+        o.pageSize(users.getPageSize());
+      });
+    } else if (request instanceof ListUserEventsRequest events) pages = client.userEvents(o -> o.with(own -> own.mergeFrom(events)));
+    else if (request instanceof ListMemoryNamespacesRequest list) pages = client.memory(list.getScope()).namespaces(own -> own.mergeFrom(list));
+    else if (request instanceof ListBranchesRequest list) pages = client.session(list.getSession()).branches();
+    else if (request instanceof ListUsageRequest list) pages = client.session(list.getSession()).usage(own -> own.mergeFrom(list));
     else if (request instanceof ListMemoriesRequest memories) pages = client.memory(memories.getScope()).list(memories);
     else {
       var compactions = (ListCompactionsRequest) request;
@@ -139,8 +157,61 @@ public final class Driver {
         all(p, o);
       });
     }
-    WATCHES.computeIfAbsent(p.get("id"), id -> new CompletableFuture<>()).complete(changes);
+    endOf(p.get("id")).complete(changes::close);
     changes.forEachRemaining(change -> say(p, "item", packed(change)));
+  }
+
+  private static List<SessionEvent> events(JsonArray packed) throws IOException {
+    var events = new ArrayList<SessionEvent>();
+    for (var event : packed) {
+      events.add(SessionEvent.parseFrom(Base64.getDecoder().decode(event.getAsString())));
+    }
+    return events;
+  }
+
+  private static List<Map<String, Object>> streamed(JsonObject p, SessionHandle session) throws IOException {
+    var sent = new ArrayList<CompletableFuture<Appended>>();
+    try (var stream = session.appendStream(64)) {
+      for (var batch : p.getAsJsonArray("batches")) sent.add(stream.send(events(batch.getAsJsonArray())));
+    }
+    return sent.stream().map(each -> each.<Map<String, Object>>handle((appended, error) -> error == null
+        ? Map.of("response", packed(appended.response())) : Map.of("error", failure((Exception) error))).join()).toList();
+  }
+
+  /** Appends and reads as a memory provider says. */
+  private static Map<String, Object> provided(JsonObject p, SessionHandle session) throws IOException {
+    var own = session.withMemory(switch (text(p, "provider")) {
+      case "none" -> MemoryProvider.none();
+      case "read_only" -> MemoryProvider.readOnly();
+      case "write_only" -> MemoryProvider.writeOnly();
+      default -> MemoryProvider.limitedWindow();
+    });
+    long version = own.append(events(p.getAsJsonArray("events")), o -> {}).response().getLogVersion();
+    return Map.of("response", packed(own.getContext()), "log_version", String.valueOf(version));
+  }
+
+  private static CompletableFuture<Runnable> endOf(JsonElement id) {
+    return ENDS.computeIfAbsent(id, key -> new CompletableFuture<>());
+  }
+
+  /** Works until it is canceled. The handler parks and fails what the request says, and reports the others. */
+  private static void consume(JsonObject p, ThreadkeepClient client) {
+    var failed = new AtomicBoolean();
+    ConsumerHandle.Handler handler = delivery -> {
+      for (var event : delivery.change().getBatch().getEventsList().stream().limit(1).toList()) {
+        var said = new JsonPrimitive(Events.textOf(event));
+        if (said.equals(p.get("park"))) throw new ConsumerHandle.Park("as requested");
+        if (said.equals(p.get("fail")) && failed.compareAndSet(false, true)) throw new IllegalStateException("as requested");
+      }
+      say(p, "item", packed(delivery.change()));
+    };
+    try (var run = client.consumer(text(p, "name")).run(handler, o -> {
+      if (p.get("from_beginning").getAsBoolean()) o.fromBeginning();
+      if (p.has("max_attempts")) o.maxAttempts(p.get("max_attempts").getAsInt());
+    })) {
+      endOf(p.get("id")).complete(run::stop);
+      run.join();
+    }
   }
 
   private static void options(JsonObject p, WatchOptions options, boolean filtered, EventFilter filter) {

@@ -1,0 +1,1 @@
+"""What updates make of sessions and of JSON text."""

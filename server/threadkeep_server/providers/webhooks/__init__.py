@@ -1,0 +1,1 @@
+"""Webhooks: signed HTTP requests to configured endpoints."""

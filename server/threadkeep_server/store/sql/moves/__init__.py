@@ -1,0 +1,1 @@
+"""Changes of owners in SQL."""

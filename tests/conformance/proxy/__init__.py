@@ -1,0 +1,1 @@
+"""A gRPC proxy between SDK and server."""

@@ -1,0 +1,63 @@
+"""The cases of the short form: Python runs all on SQLite, and each of the others those that show what a language can get wrong.
+
+The server is the same for all languages. What a language adds is how it sends each field and reads each answer: a trait of a
+case is a kind of step, an RPC, a field that is sent or expected, or an error. Every language runs cases with every trait; the
+other cases are dealt out, so that each is run by Python and by one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tests.support.runs.toolchains import LANGUAGES
+
+from .cases import Case, Step
+
+OTHERS = tuple(language for language in LANGUAGES if language != "python")
+
+
+def in_short_form(every: Sequence[Case]) -> Mapping[str, frozenset[str]]:
+    """Returns the ids of the cases that each language runs on SQLite."""
+    covering = _covering(every)
+    dealt = [case.id for case in every if case.id not in covering]
+    chosen = {language: covering.union(dealt[place :: len(OTHERS)]) for place, language in enumerate(OTHERS)}
+    return chosen | {"python": frozenset(case.id for case in every)}
+
+
+def traits(case: Case) -> set[Hashable]:
+    """Returns what a language does in a case."""
+    return {trait for step in case.steps for trait in _of_step(step)}
+
+
+def _covering(every: Sequence[Case]) -> frozenset[str]:
+    """Returns the ids of cases that together have every trait, those with most first, and all smoke cases."""
+    chosen, shown = set[str](), set[Hashable]()
+    having = {case.id: traits(case) for case in every}
+    for case in sorted(every, key=lambda case: (case.area != "smoke", -len(having[case.id]))):
+        if case.area == "smoke" or not having[case.id] <= shown:
+            chosen.add(case.id)
+            shown |= having[case.id]
+    return frozenset(chosen)
+
+
+def _of_step(step: Step) -> Iterator[Hashable]:
+    rpc = step.subject if isinstance(step.subject, str) and "/" in step.subject else ""
+    yield step.kind, rpc
+    yield from _fields((step.kind, rpc), {key: value for key, value in step.said.items() if key != step.kind})
+    if isinstance(error := step.said.get("error"), Mapping):
+        yield "error", error.get("reason"), error.get("code")
+    for each in step.lists:
+        for inner in each:
+            yield from _of_step(inner)
+
+
+def _fields(within: Hashable, value: Any) -> Iterator[Hashable]:
+    """Yields every key with the one around it."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield within, key
+            yield from _fields(key, each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _fields(within, each)

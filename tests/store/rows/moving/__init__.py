@@ -1,0 +1,1 @@
+"""Rows about changes of owners."""
