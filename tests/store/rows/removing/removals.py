@@ -39,8 +39,8 @@ def ids(events: Any) -> list[str]:
     return [parse(event).event_id for event in events]
 
 
-async def tombstones(store: Store) -> list[int]:
-    return [event.seq for event in await read(store) if parse(event).erased]
+async def tombstones(store: Store, **where: Any) -> list[int]:
+    return [event.seq for event in await read(store, **where) if parse(event).erased]
 
 
 class PopRows:

@@ -9,13 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.store.rows.removing.removals import tombstones
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.feed import follow
 from tests.support.forks import fork
 from tests.support.sessions import TENANT, append, new_session, read, ref
 from threadkeep_server.domain.errors import StoreUnavailable, ThreadkeepError
-from threadkeep_server.domain.model import EventDraft
+from threadkeep_server.domain.model import EventDraft, StoredEvent
 from threadkeep_server.domain.state.state import StateName, StatePage, StatePatch, StateQuery, StateScope
 from threadkeep_server.store.contract.compaction import Compacted, CompactionRequest, Inserts
 from threadkeep_server.store.contract.events import Appended, AppendRequest
@@ -155,8 +156,14 @@ class TogetherRows:
             assert timeless(again) == timeless(done.answer), done.call
             if following is None or following.version > done.version:
                 await self._fork(reference, writers, done.version)
+        assert await read(store) == await read(reference)
+        erased = await tombstones(store)
+        for session in writers.forks:
+            # An erasure may come before or after the copy of each event (decision 0024).
+            sooner = {*await tombstones(store, of=ref(session))} - {*await tombstones(reference, of=ref(session))}
+            assert sooner <= {*erased}, session
+            assert await _log(store, session, sooner) == await _log(reference, session, sooner), session
         for session in ("s1", *writers.forks):
-            assert await read(store, of=ref(session)) == await read(reference, of=ref(session)), session
             assert await _state(store, session) == await _state(reference, session), session
         assert await _feed(store) == await _feed(reference)
 
@@ -164,6 +171,10 @@ class TogetherRows:
         for session_id, made_at in writers.forks.items():
             if made_at == version:
                 await fork(reference, session_id)
+
+
+async def _log(store: Store, session_id: str, without: set[int]) -> list[StoredEvent]:
+    return [event for event in await read(store, of=ref(session_id)) if event.seq not in without]
 
 
 async def _state(store: Store, session_id: str) -> StatePage:
