@@ -38,8 +38,8 @@ class MoveStore(Protocol):
         The feed reports it as DELETED, with `moved`, under the old name and as MOVED under the new one. Searches of the new
         owner find its events at once (by vectors: soon), those of the former one no more.
 
-        A known operation is a replay, also under the old name. Raises SessionNotFound, AmbiguousSession, SessionAlreadyExists
-        for a session of that user with the id, OperationConflict.
+        A known operation is a replay, also under a name that the session had, as long as the feed has the move from it. Raises
+        SessionNotFound, AmbiguousSession, SessionAlreadyExists for a session of that user with the id, OperationConflict.
         """
         ...
 

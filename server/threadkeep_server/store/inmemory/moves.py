@@ -21,7 +21,9 @@ class InMemoryMoves(InMemoryVectors):
         there = None if ref.is_bare else self._logs.get((tenant, ref._replace(user_id=request.user_id)))
         if there is not None and known_outcome(there, request.operation, request.now) is not None:
             return Moved(there.session, replayed=True)
-        log = self._existing(tenant, ref)
+        log = self._find(tenant, ref)
+        if log is None:
+            return self._repeated(request)
         if known_outcome(log, request.operation, request.now) is not None:
             return Moved(log.session, replayed=True)
         if log.session.ref.user_id == request.user_id:
@@ -32,6 +34,15 @@ class InMemoryMoves(InMemoryVectors):
         self._move(request, log)
         note_outcome(log, request.operation, request.now, Outcome(versions=after.versions))
         return Moved(after)
+
+    def _repeated(self, request: MoveRequest) -> Moved:
+        """Answers a request for a name that no session has any more."""
+        left = (change for change in self._feed if change.moved and change.tenant == request.tenant)
+        former = {change.session for change in left if change.ref == request.ref}
+        for log in self._logs.values():
+            if log.number in former and known_outcome(log, request.operation, request.now) is not None:
+                return Moved(log.session, replayed=True)
+        raise errors.SessionNotFound(request.ref)
 
     def _move(self, request: MoveRequest, log: Log) -> None:
         tenant, before, after = request.tenant, log.session, moved(log.session, request)

@@ -220,6 +220,36 @@ class MoveRefusalRows:
         again = await moved(store, operation=operation("m"))
         assert (again.session, again.replayed) == (back, True)
 
+    async def test_a_known_operation_under_the_old_name_is_a_replay_or_a_conflict(self, store: Store) -> None:
+        await session_with(store, *named("e1"))
+        await session_with(store, *named("other"), session_id="s2")
+        await move(store, operation=operation("m"))
+        for user, fingerprint in (("carol", b"to carol"), ("bob", b"other"), ("alice", b"back")):
+            with pytest.raises(OperationConflict):
+                await move(store, user, operation=operation("m", fingerprint))
+        after = await move(store, "carol", of=BOBS)
+        again = await moved(store, operation=operation("m"))
+        assert (again.session, again.replayed) == (after, True), "it has a third owner by now"
+        for of, user, name in ((ref(), "dave", "unknown"), (ref(user="eve"), "dave", "m"), (ref("s3"), "dave", "m")):
+            with pytest.raises(SessionNotFound):
+                await move(store, user, of=of, operation=operation(name, b"to dave"))
+        assert await move(store, "dave", of=ref("s2"), operation=operation("m", b"to dave")), "each session has ids of its own"
+
+    async def test_a_deleted_session_knows_no_operation_under_its_old_name(self, store: Store) -> None:
+        await create(store)
+        await move(store, operation=operation("m"))
+        await store.delete_session(TENANT, BOBS)
+        for fingerprint in (b"f", b"to carol"):
+            with pytest.raises(SessionNotFound):
+                await move(store, "carol", operation=operation("m", fingerprint))
+
+    async def test_a_session_with_the_old_name_has_operation_ids_of_its_own(self, store: Store) -> None:
+        await create(store)
+        await move(store, operation=operation("m"))
+        await create(store)
+        done = await moved(store, "carol", operation=operation("m", b"to carol"))
+        assert (done.session.ref, done.replayed) == (ref(user="carol"), False)
+
     async def test_moves_at_the_same_time_agree(self, store: Store) -> None:
         await create(store)
         users = [f"u{number}" for number in range(8)]

@@ -3,12 +3,13 @@ row of the session, which stays. Only the search index contains their owner; the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from ....domain.errors import SessionAlreadyExists
+from ....domain.errors import SessionAlreadyExists, SessionNotFound
 from ....domain.model import Session, SessionRef
 from ....domain.removals import Outcome
 from ...contract.compaction import PolicyKey, PolicyScope, StoredPolicy
@@ -17,10 +18,11 @@ from ..compaction.policy_queries import put_policy
 from ..engine.base import Engine
 from ..engine.statements import Statements
 from ..log import change_details
-from ..log.rows import require, require_prepared, session_of
+from ..log.rows import find, require_prepared, session_of
 from ..log.writing.operations import outcome_of, remember
 from ..schema.tables import DELETED, MOVED, changes, leases, policies, sessions
 
+_c = changes.c
 _s = sessions.c
 _p = policies.c
 
@@ -34,8 +36,10 @@ def move(connection: Connection, engine: Engine, statements: Statements, request
         if there is not None and _is_known(connection, there, request):
             return Moved(session_of(there), replayed=True)
     # Locked, because writers of policies and leases lock the row and not the name.
-    locked = sa.select(_s.id).with_for_update()
-    key = require(connection, request.tenant, request.ref, columns=locked).id
+    locked = find(connection, request.tenant, request.ref, columns=sa.select(_s.id).with_for_update())
+    if locked is None:
+        return _repeated(connection, request)
+    key = locked.id
     row = require_prepared(connection, statements, request.tenant, request.ref)
     session = session_of(row)
     if _is_known(connection, row, request):
@@ -50,6 +54,22 @@ def move(connection: Connection, engine: Engine, statements: Statements, request
     connection.execute(leases.delete().where(leases.c.session == key))
     remember(connection, key, request.operation, Outcome(versions=after.versions), request.now)
     return Moved(after)
+
+
+def _repeated(connection: Connection, request: MoveRequest) -> Moved:
+    """Answers a request for a name that no session has any more. Raises SessionNotFound unless one that had it knows the
+    operation."""
+    for row in _former(connection, request.tenant, request.ref):
+        if _is_known(connection, row, request):
+            return Moved(session_of(row), replayed=True)
+    raise SessionNotFound(request.ref)
+
+
+def _former(connection: Connection, tenant: str, ref: SessionRef) -> Sequence[Row[Any]]:
+    """Returns the sessions that had the name, by the moves that the feed still has. No session has it now."""
+    left = sa.select(_c.session).where(sa.text(f"kind = {DELETED}"), _c.tenant == tenant, _c.session_id == ref.session_id)
+    left = left.where(_c.app == ref.app, _c.user_id == ref.user_id)
+    return connection.execute(sa.select(sessions).where(_s.tenant == tenant, _s.id.in_(left)).order_by(_s.id)).all()
 
 
 def _find(connection: Connection, tenant: str, ref: SessionRef) -> Row[Any] | None:
