@@ -47,11 +47,14 @@ def _round(bench: Bench, engine: str, issuer: OidcIssuer) -> Iterator[tuple[str,
         servers = {name: stack.enter_context(_server(bench, engine, env)) for name, env in demands.items()}
         for name, server in servers.items():
             bench.driver.run("create", target=server.target, sessions=_NAMES, token=credentials[name][0])
+        sent = {name: (server, files[name]) for name, server in servers.items()}
+        sent["ignored"] = servers["none"], files["token"]
         # The appends come first: they store the events that the others read.
         for op in _OPS:
             for number in range(SLICES):
-                for name in _turned(list(servers), number):
-                    yield op, name, bench.measure(servers[name], op, sessions=_NAMES, tokens=str(files[name]), **time)
+                for name in _turned(list(sent), number):
+                    server, tokens = sent[name]
+                    yield op, name, bench.measure(server, op, sessions=_NAMES, tokens=str(tokens), **time)
         yield "append", "fresh", bench.measure(servers["jwt"], "append", sessions=_NAMES, tokens=str(files["fresh"]), **time)
         for server in servers.values():
             bench.driver.run("forget", target=server.target)
@@ -65,6 +68,8 @@ def _turned(names: list[str], number: int) -> list[str]:
 _OPS = {"append": "append", "last": "last 50", "context": "context of 50"}
 _TARGETS = {
     "control": ("without one, by another server", None),
+    # What sending the header costs, most of it the load generator's.
+    "ignored": ("with a token that the server does not read", None),
     "token": ("with a token", at_least(MOST_SLOWER)),
     "jwt": ("with a JWT that was seen before", at_least(MOST_SLOWER)),
     "fresh": ("with a new JWT each", None),

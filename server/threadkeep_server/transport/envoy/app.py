@@ -24,7 +24,7 @@ from ..errors import as_domain_error, release, status_of
 from ..rpc import MESSAGE_SLACK, Method, Service, encode
 from .frames import ENCODINGS, UNIMPLEMENTED, Disconnected, Messages, StatusError, framed
 from .headers import OK, Header, plain_status, status_headers, timeout_of
-from .receiving import FIRST_LOOK_S, Looks, received
+from .receiving import Looks, received
 
 _ANONYMOUS: Final = Caller("")
 _HEADERS: Final[list[Header]] = [(b"content-type", b"application/grpc"), (b"grpc-accept-encoding", ENCODINGS)]
@@ -117,7 +117,7 @@ class _Guard:
         self._began = self._loop.time()
         self._arrived = 0
         self._deadline = math.inf
-        self._looks_after = FIRST_LOOK_S
+        self._looks_after = looks.first_s
         self._looking: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle
         self.bounds_request = False

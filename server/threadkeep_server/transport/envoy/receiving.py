@@ -23,8 +23,12 @@ class Looks:
         self.calls = 0
 
     @property
+    def first_s(self) -> float:
+        return max(FIRST_LOOK_S, min(LOOKS_WITHIN_S, self.calls / _LOOKS_PER_S))
+
+    @property
     def longest_s(self) -> float:
-        return min(LOOKS_WITHIN_S, max(2 * FIRST_LOOK_S, self.calls / _LOOKS_PER_S))
+        return max(2 * FIRST_LOOK_S, self.first_s)
 
 
 async def received(receive: Receive) -> MutableMapping[str, Any]:
