@@ -53,8 +53,8 @@ def _round(bench: Bench, engine: str, issuer: OidcIssuer) -> Iterator[tuple[str,
         for op in _OPS:
             for number in range(SLICES):
                 for name in _turned(list(sent), number):
-                    server, tokens = sent[name]
-                    yield op, name, bench.measure(server, op, sessions=_NAMES, tokens=str(tokens), **time)
+                    server, file = sent[name]
+                    yield op, name, bench.measure(server, op, sessions=_NAMES, tokens=str(file), **time)
         yield "append", "fresh", bench.measure(servers["jwt"], "append", sessions=_NAMES, tokens=str(files["fresh"]), **time)
         for server in servers.values():
             bench.driver.run("forget", target=server.target)

@@ -27,6 +27,8 @@ from .refreshing import check_refresh, refreshed
 
 MOST_IDS = 1_000
 _EVENTS_AT_ONCE = 500
+# Half a millisecond each on SQLite, where nobody else writes meanwhile.
+_ADDED_AT_ONCE = 64
 # Bytes of events that are read and added at once: on SQLite all writers wait while they are indexed.
 _BYTES_AT_ONCE = 1 << 20
 
@@ -175,9 +177,10 @@ class MemoryService:
                 raise SessionNotFound(session.ref)
             drafts = await run_in_thread(len(events), MOST_EVENTS, self._drafts, session, events, what)
             total = total + Ingested(skipped=len(events) - len(drafts))
-            if drafts:
-                scope = MemoryScope(session.ref.app, session.ref.user_id)
-                outcomes = Counter(await self._store.add_memories(tenant, scope, drafts, self._clock(), ingesting=True))
+            scope = MemoryScope(session.ref.app, session.ref.user_id)
+            for start in range(0, len(drafts), _ADDED_AT_ONCE):
+                some = drafts[start : start + _ADDED_AT_ONCE]
+                outcomes = Counter(await self._store.add_memories(tenant, scope, some, self._clock(), ingesting=True))
                 added, existing = outcomes[MemoryOutcome.ADDED], outcomes[MemoryOutcome.EXISTS]
                 total = total + Ingested(added, existing, 0, outcomes[MemoryOutcome.DELETED])
         if total.added:
