@@ -20,7 +20,7 @@ SDKS = {
     "rust": ("client/rust", "src/**/*.rs", "//"),
 }
 """The other clients: their folder, the files of the library, the prefix of a comment."""
-BUILT = {"node_modules", "target", "gen", "generated", "dist", "threadkeep", ".build"}
+BUILT = {"node_modules", "target", "gen", "generated", "dist", "v1", ".build"}
 """Directories below a client without hand-written files."""
 MOST_FILE_LINES = 400
 MOST_FUNCTION_LINES = 60
@@ -28,7 +28,8 @@ SHORT_FUNCTION_LINES = 30
 SHORT_SHARE = 0.95
 """This share of the functions has at most SHORT_FUNCTION_LINES."""
 MOST_MODULES = 20
-"""Hand-written modules in a folder, without `__init__.py` and, in the other languages, without tests."""
+"""Hand-written modules in a folder, without those of the folder itself and, in the other languages, without tests."""
+_FOLDER_FILES = ("/__init__.py", "/package-info.java")
 _TEST_FILE = re.compile(r"(_test\.go|\.test\.ts|Test\.java)$")
 MOST_README_LINES = 150
 
@@ -105,7 +106,7 @@ def short_functions(sizes: Sequence[Sized]) -> Iterator[str]:
 def full_folders(names: Sequence[str]) -> Iterator[str]:
     """Yields the folders with too many modules."""
     modules = Counter(
-        str(Path(name).parent) for name in names if not name.endswith("/__init__.py") and not _TEST_FILE.search(name)
+        str(Path(name).parent) for name in names if not name.endswith(_FOLDER_FILES) and not _TEST_FILE.search(name)
     )
     for folder, count in sorted(modules.items()):
         if count > MOST_MODULES:

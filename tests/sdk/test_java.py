@@ -61,8 +61,9 @@ def _run(command: str, folder: Path, environment: Mapping[str, str] | None = Non
     return re.sub(r"\x1b\[[0-9;]*m", "", said)
 
 
-def _maven(goals: str, repository: Path) -> str:
-    return _run(f"mvn -B -q -Dstyle.color=never {goals}", CLIENT, {"MAVEN_OPTS": f"-Dmaven.repo.local={repository}"})
+def _maven(goals: str, repository: Path, environment: Mapping[str, str]) -> str:
+    options = {"MAVEN_OPTS": f"-Dmaven.repo.local={repository}", **environment}
+    return _run(f"mvn -B -q -Dstyle.color=never {goals}", CLIENT, options)
 
 
 def _blocks(language: str) -> list[str]:
@@ -70,13 +71,21 @@ def _blocks(language: str) -> list[str]:
     return [text for kind, text in readme.blocks(CLIENT / "README.md") if kind == language]
 
 
-def test_its_own_tests_pass_and_its_documentation_builds(repository: Path) -> None:
+def test_its_own_tests_pass_and_its_documentation_builds(repository: Path, live_server: ServerProcess) -> None:
     reports = CLIENT / "target/surefire-reports"
     shutil.rmtree(reports, ignore_errors=True)
-    _maven("test javadoc:javadoc", repository)
-    ran = sum(int(re.findall(r'tests="(\d+)"', report.read_text())[0]) for report in reports.glob("TEST-*.xml"))
-    assert ran >= 75, f"only {ran} tests ran"
-    assert (CLIENT / "target/reports/apidocs/dev/threadkeep/ThreadkeepClient.html").exists()
+    _maven("test javadoc:javadoc", repository, {"THREADKEEP_TEST_ADDRESS": live_server.address})
+    counts = [_count(report, "tests") - _count(report, "skipped") for report in reports.glob("TEST-*.xml")]
+    assert sum(counts) >= 130, f"only {sum(counts)} tests ran"
+    server_test = reports / "TEST-dev.threadkeep.AsyncServerTest.xml"
+    assert (_count(server_test, "tests"), _count(server_test, "skipped")) == (1, 0)
+    for name in ("ThreadkeepClient", "async/AsyncThreadkeepClient"):
+        assert (CLIENT / f"target/reports/apidocs/dev/threadkeep/{name}.html").exists()
+    assert not (CLIENT / "target/reports/apidocs/dev/threadkeep/internal").exists()
+
+
+def _count(report: Path, what: str) -> int:
+    return int(re.findall(rf'<testsuite [^>]*\b{what}="(\d+)"', report.read_text())[0])
 
 
 def test_the_readme_works_from_an_empty_directory(repository: Path, live_server: ServerProcess, tmp_path: Path) -> None:
@@ -95,6 +104,6 @@ def test_the_readme_works_from_an_empty_directory(repository: Path, live_server:
     assert not [name for name in names if "conformance" in name or "bench" in name or "Test" in name]
     print(f"threadkeep-client-0.1.0.jar: {len(names)} classes")
 
-    assert len(programs) == 4
+    assert len(programs) == 5
     for program, expected in zip(programs, reported, strict=True):
         assert _run(program, tmp_path, environment) == expected

@@ -1,14 +1,17 @@
 package dev.threadkeep;
 
 import com.google.protobuf.Any;
-import com.google.rpc.ErrorInfo;
-import dev.threadkeep.v1.AppendError;
+import dev.threadkeep.filter.MemoryProvider;
+import dev.threadkeep.internal.Connection;
+import dev.threadkeep.internal.Errors;
+import dev.threadkeep.internal.operations.SessionOperations;
 import dev.threadkeep.v1.AppendEventsRequest;
 import dev.threadkeep.v1.AppendStreamRequest;
 import dev.threadkeep.v1.AppendStreamResponse;
 import dev.threadkeep.v1.AppendStreamResult;
 import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.SessionEvent;
+import dev.threadkeep.v1.SessionRef;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
@@ -26,19 +29,24 @@ import java.util.function.Consumer;
  * resume a broken stream, send the batches without a result again, with the same {@link Events#withIds}. Any thread may send.
  */
 public final class AppendStream implements AutoCloseable {
-  private final SessionHandle session;
+  private final SessionRef ref;
+  private final MemoryProvider memory;
   private final Connection connection;
   private final Semaphore room;
   private final Queue<CompletableFuture<Appended>> waiting = new ArrayDeque<>();
   private final CompletableFuture<Void> ended = new CompletableFuture<>();
   private final ClientCall<AppendStreamRequest, AppendStreamResponse> call;
   private final Consumer<ThreadkeepException> ending = this::fail;
+  private boolean closing;
+  private boolean over;
 
-  AppendStream(SessionHandle session, Connection connection, int maxOutstanding) {
+  /** Opens a stream; a null provider is none. */
+  AppendStream(Connection connection, SessionRef ref, MemoryProvider memory, int maxOutstanding) {
     if (maxOutstanding < 1) {
       throw new IllegalArgumentException("maxOutstanding must be at least 1");
     }
-    this.session = session;
+    this.ref = ref;
+    this.memory = memory;
     this.connection = connection;
     this.room = new Semaphore(maxOutstanding);
     this.call = connection.channel().newCall(EventServiceGrpc.getAppendStreamMethod(), CallOptions.DEFAULT);
@@ -55,27 +63,31 @@ public final class AppendStream implements AutoCloseable {
    * @throws ThreadkeepException if the stream has ended, or the thread was interrupted
    */
   public CompletableFuture<Appended> send(List<SessionEvent> events) {
-    if (!session.writes()) {
-      return CompletableFuture.completedFuture(session.dropped());
+    if (!SessionOperations.writes(memory)) {
+      return CompletableFuture.completedFuture(SessionOperations.dropped(ref));
     }
     try {
       room.acquire();
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      throw ThreadkeepException.of(Status.Code.CANCELLED, "interrupted while waiting for room");
+      throw Errors.of(Status.Code.CANCELLED, "interrupted while waiting for room");
     }
-    var append = AppendEventsRequest.newBuilder().setSession(session.ref()).addAllEvents(Events.withIds(events));
+    var append = AppendEventsRequest.newBuilder().setSession(ref).addAllEvents(Events.withIds(events));
     var outcome = new CompletableFuture<Appended>();
+    boolean ends;
     synchronized (waiting) {
-      if (ended.isDone()) {
-        room.release();
-        finish();
-        throw ThreadkeepException.of(Status.Code.CANCELLED, "the stream is closed");
+      ends = over;
+      if (!over && !closing) {
+        waiting.add(outcome);
+        call.sendMessage(AppendStreamRequest.newBuilder().setAppend(append).build());
+        return outcome;
       }
-      waiting.add(outcome);
-      call.sendMessage(AppendStreamRequest.newBuilder().setAppend(append).build());
     }
-    return outcome;
+    room.release();
+    if (ends) {
+      finish();
+    }
+    throw Errors.of(Status.Code.CANCELLED, "the stream is closed");
   }
 
   /**
@@ -85,12 +97,23 @@ public final class AppendStream implements AutoCloseable {
    */
   @Override
   public void close() {
+    closeAsync();
+    finish();
+  }
+
+  /**
+   * Ends the stream like {@link #close()}, without waiting.
+   *
+   * @return a future that completes after the results of all batches; it fails with ThreadkeepException if the stream broke
+   */
+  public CompletableFuture<Void> closeAsync() {
     synchronized (waiting) {
-      if (!ended.isDone()) {
+      if (!over && !closing) {
+        closing = true;
         call.halfClose();
       }
     }
-    finish();
+    return ended.copy();
   }
 
   private void finish() {
@@ -106,12 +129,12 @@ public final class AppendStream implements AutoCloseable {
     synchronized (waiting) {
       outcome = waiting.poll();
     }
-    room.release();
     if (outcome == null) {
       return;
     }
+    room.release();
     if (result.hasError()) {
-      outcome.completeExceptionally(failure(result.getError()));
+      outcome.completeExceptionally(Errors.of(result.getError()));
     } else {
       outcome.complete(new Appended(result.getAppended(), false));
     }
@@ -127,24 +150,18 @@ public final class AppendStream implements AutoCloseable {
     connection.remove(ending);
     List<CompletableFuture<Appended>> lost;
     synchronized (waiting) {
+      over = true;
       lost = List.copyOf(waiting);
       waiting.clear();
-      var how = error == null && !lost.isEmpty() ? ThreadkeepException.of(Status.Code.UNAVAILABLE, "the server ended the stream") : error;
-      if (how == null) {
-        ended.complete(null);
-      } else {
-        ended.completeExceptionally(how);
-        lost.forEach(outcome -> outcome.completeExceptionally(how));
-      }
+    }
+    var how = error == null && !lost.isEmpty() ? Errors.of(Status.Code.UNAVAILABLE, "the server ended the stream") : error;
+    if (how == null) {
+      ended.complete(null);
+    } else {
+      ended.completeExceptionally(how);
+      lost.forEach(outcome -> outcome.completeExceptionally(how));
     }
     room.release(lost.size());
-  }
-
-  private static ThreadkeepException failure(AppendError error) {
-    var info = ErrorInfo.newBuilder().setDomain(ThreadkeepException.DOMAIN).setReason(error.getReason());
-    info.putAllMetadata(error.getMetadataMap());
-    var status = Status.fromCodeValue(error.getCode()).withDescription(error.getMessage());
-    return new ThreadkeepException(status, List.of(Any.pack(info.build())));
   }
 
   private final class Results extends ClientCall.Listener<AppendStreamResponse> {

@@ -9,8 +9,6 @@ import dev.threadkeep.v1.AppendEventsResponse;
  * @param dropped true if nothing was sent, because the session's memory provider does not write
  */
 public record Appended(AppendEventsResponse response, boolean dropped) {
-  static final Appended DROPPED = new Appended(AppendEventsResponse.getDefaultInstance(), true);
-
   /**
    * Returns the log version of the session after the append.
    *

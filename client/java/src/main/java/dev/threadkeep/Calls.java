@@ -1,7 +1,9 @@
 package dev.threadkeep;
 
+import dev.threadkeep.internal.Connection;
+import dev.threadkeep.internal.operations.Operation;
+import dev.threadkeep.internal.operations.StateOperations;
 import dev.threadkeep.v1.SessionRef;
-import dev.threadkeep.v1.StateScope;
 import io.grpc.Channel;
 import io.grpc.MethodDescriptor;
 import java.time.Duration;
@@ -54,7 +56,7 @@ abstract sealed class Calls implements AutoCloseable permits ThreadkeepClient {
    * @return the handle
    */
   public StateHandle userState(String userId) {
-    return new StateHandle(this, StateScope.STATE_SCOPE_USER, whose.toBuilder().setUserId(userId).build());
+    return new StateHandle(this, StateOperations.Scope.user(whose, userId));
   }
 
   /**
@@ -73,7 +75,7 @@ abstract sealed class Calls implements AutoCloseable permits ThreadkeepClient {
    * @return the handle
    */
   public StateHandle appState(String app) {
-    return new StateHandle(this, StateScope.STATE_SCOPE_APP, SessionRef.newBuilder().setApp(app).build());
+    return new StateHandle(this, StateOperations.Scope.app(app));
   }
 
   /**
@@ -97,6 +99,11 @@ abstract sealed class Calls implements AutoCloseable permits ThreadkeepClient {
    */
   public <Q, R> R call(MethodDescriptor<Q, R> method, Q request) {
     return connection.call(method, request, timeout);
+  }
+
+  /** Runs an operation on this thread. */
+  final <T> T run(Operation<T> operation) {
+    return Operation.run(operation, this::call);
   }
 
   /**

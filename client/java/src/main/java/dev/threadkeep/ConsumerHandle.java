@@ -1,17 +1,14 @@
 package dev.threadkeep;
 
+import dev.threadkeep.internal.operations.ConsumerOperations;
 import dev.threadkeep.options.ConsumerOptions;
-import dev.threadkeep.v1.ConsumerServiceGrpc;
-import dev.threadkeep.v1.DeleteConsumerRequest;
 import dev.threadkeep.v1.DeleteConsumerResponse;
-import dev.threadkeep.v1.DeleteParkedChangesRequest;
-import dev.threadkeep.v1.GetConsumerRequest;
 import dev.threadkeep.v1.GetConsumerResponse;
-import dev.threadkeep.v1.ListParkedChangesRequest;
 import dev.threadkeep.v1.ListParkedChangesResponse;
 import dev.threadkeep.v1.ParkedChange;
-import dev.threadkeep.v1.ReplayParkedChangesRequest;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.function.Consumer;
 
@@ -54,6 +51,18 @@ public final class ConsumerHandle {
     void handle(Delivery delivery) throws Exception;
   }
 
+  /** Handles deliveries without waiting. */
+  @FunctionalInterface
+  public interface AsyncHandler {
+    /**
+     * Starts handling a change. An exception is like a failed future.
+     *
+     * @param delivery the change
+     * @return a future of the end; it fails to have the change delivered again, with {@link Park} to park it
+     */
+    CompletionStage<?> handle(Delivery delivery);
+  }
+
   /**
    * Returns the name of the consumer.
    *
@@ -89,7 +98,21 @@ public final class ConsumerHandle {
   public ConsumerRun run(Handler handler, Consumer<ConsumerOptions> options) {
     var chosen = new ConsumerOptions();
     options.accept(chosen);
-    return new ConsumerRun(client.connection, chosen.join(name, client.whose), chosen.handlers(), handler);
+    return ConsumerRun.blocking(client.connection, chosen.join(name, client.whose), chosen.handlers(), handler);
+  }
+
+  /**
+   * Works for the consumer like {@link #run(Handler, Consumer)}, with handlers that do not wait: a change is acknowledged when the
+   * future of its handler completes, and rejected when it fails.
+   *
+   * @param handler called by one thread, which it must not block
+   * @param options sets the options, see {@link ConsumerOptions}; the concurrency limits the futures that are not complete
+   * @return the work, which has started; close it
+   */
+  public ConsumerRun runAsync(AsyncHandler handler, Consumer<ConsumerOptions> options) {
+    var chosen = new ConsumerOptions();
+    options.accept(chosen);
+    return ConsumerRun.async(client.connection, chosen.join(name, client.whose), chosen.handlers(), handler);
   }
 
   /**
@@ -104,7 +127,7 @@ public final class ConsumerHandle {
     var chosen = new ConsumerOptions();
     options.accept(chosen);
     var join = chosen.join(name, client.whose);
-    return subscriber -> Deliveries.subscribe(client.connection, join, subscriber);
+    return subscriber -> DeliverySubscription.start(client.connection, join, subscriber);
   }
 
   /**
@@ -113,7 +136,7 @@ public final class ConsumerHandle {
    * @return the consumer
    */
   public GetConsumerResponse get() {
-    return client.call(ConsumerServiceGrpc.getGetConsumerMethod(), GetConsumerRequest.newBuilder().setName(name).build());
+    return client.run(ConsumerOperations.get(name));
   }
 
   /**
@@ -122,7 +145,7 @@ public final class ConsumerHandle {
    * @return whether it existed
    */
   public DeleteConsumerResponse delete() {
-    return client.call(ConsumerServiceGrpc.getDeleteConsumerMethod(), DeleteConsumerRequest.newBuilder().setName(name).build());
+    return client.run(ConsumerOperations.delete(name));
   }
 
   /**
@@ -131,8 +154,7 @@ public final class ConsumerHandle {
    * @return the changes, page by page
    */
   public Pages<ParkedChange> parked() {
-    var request = ListParkedChangesRequest.newBuilder().setName(name).build();
-    return Pages.of(client, ConsumerServiceGrpc.getListParkedChangesMethod(), request, ListParkedChangesResponse::getParkedChangesList);
+    return new Pages<>(client, ConsumerOperations.parked(name));
   }
 
   /**
@@ -143,8 +165,7 @@ public final class ConsumerHandle {
    * @return the page
    */
   public ListParkedChangesResponse parkedPage(int pageSize, String pageToken) {
-    var request = ListParkedChangesRequest.newBuilder().setName(name).setPageSize(pageSize).setPageToken(pageToken).build();
-    return client.call(ConsumerServiceGrpc.getListParkedChangesMethod(), request);
+    return client.run(ConsumerOperations.parkedPage(name, pageSize, pageToken));
   }
 
   /**
@@ -153,7 +174,7 @@ public final class ConsumerHandle {
    * @return number of the changes
    */
   public long replayParked() {
-    return replay(List.of());
+    return client.run(ConsumerOperations.replayParked(name, Optional.empty()));
   }
 
   /**
@@ -163,7 +184,7 @@ public final class ConsumerHandle {
    * @return number of the changes; ids that are not parked do not count
    */
   public long replayParked(List<String> parkedIds) {
-    return parkedIds.isEmpty() ? 0 : replay(parkedIds);
+    return client.run(ConsumerOperations.replayParked(name, Optional.of(parkedIds)));
   }
 
   /**
@@ -172,7 +193,7 @@ public final class ConsumerHandle {
    * @return number of the changes
    */
   public long deleteParked() {
-    return discard(List.of());
+    return client.run(ConsumerOperations.deleteParked(name, Optional.empty()));
   }
 
   /**
@@ -182,18 +203,6 @@ public final class ConsumerHandle {
    * @return number of the changes
    */
   public long deleteParked(List<String> parkedIds) {
-    return parkedIds.isEmpty() ? 0 : discard(parkedIds);
-  }
-
-  /** No ids are all. */
-  private long replay(List<String> ids) {
-    var request = ReplayParkedChangesRequest.newBuilder().setName(name).addAllParkedIds(ids).build();
-    return client.call(ConsumerServiceGrpc.getReplayParkedChangesMethod(), request).getReplayed();
-  }
-
-  /** No ids are all. */
-  private long discard(List<String> ids) {
-    var request = DeleteParkedChangesRequest.newBuilder().setName(name).addAllParkedIds(ids).build();
-    return client.call(ConsumerServiceGrpc.getDeleteParkedChangesMethod(), request).getDeleted();
+    return client.run(ConsumerOperations.deleteParked(name, Optional.of(parkedIds)));
   }
 }

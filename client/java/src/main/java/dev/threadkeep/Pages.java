@@ -1,12 +1,9 @@
 package dev.threadkeep;
 
-import com.google.protobuf.Message;
-import io.grpc.MethodDescriptor;
+import dev.threadkeep.internal.operations.Listing;
 import java.util.Collections;
 import java.util.Iterator;
-import java.util.List;
 import java.util.NoSuchElementException;
-import java.util.function.Function;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
@@ -17,25 +14,12 @@ import java.util.stream.StreamSupport;
  * @param <T> type of the items
  */
 public final class Pages<T> implements Iterable<T> {
-  /** A page and the token of the next one, empty for the last page. */
-  record Page<T>(List<T> items, String next) {}
+  private final Calls client;
+  private final Listing<T> listing;
 
-  private final Function<String, Page<T>> fetch;
-
-  /** Fetches the page with a token; the first page for an empty token. */
-  Pages(Function<String, Page<T>> fetch) {
-    this.fetch = fetch;
-  }
-
-  /** Returns the pages of a list request, by its page_token and the next_page_token of the response. */
-  static <Q extends Message, R extends Message, T> Pages<T> of(
-      Calls client, MethodDescriptor<Q, R> method, Q request, Function<R, List<T>> items) {
-    return new Pages<>(
-        token -> {
-          R page = client.call(method, Connection.from(request, "page_token", token));
-          var next = page.getDescriptorForType().findFieldByName("next_page_token");
-          return new Page<>(items.apply(page), (String) page.getField(next));
-        });
+  Pages(Calls client, Listing<T> listing) {
+    this.client = client;
+    this.listing = listing;
   }
 
   /**
@@ -57,7 +41,7 @@ public final class Pages<T> implements Iterable<T> {
       @Override
       public boolean hasNext() {
         while (!items.hasNext() && more) {
-          Page<T> page = fetch.apply(token);
+          Listing.Page<T> page = client.run(listing.page(token));
           items = page.items().iterator();
           token = page.next();
           more = !token.isEmpty();

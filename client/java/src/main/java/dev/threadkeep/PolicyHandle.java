@@ -1,11 +1,9 @@
 package dev.threadkeep;
 
+import dev.threadkeep.internal.operations.PolicyOperations;
 import dev.threadkeep.v1.CompactionPolicy;
-import dev.threadkeep.v1.CompactionServiceGrpc;
-import dev.threadkeep.v1.GetCompactionPolicyRequest;
 import dev.threadkeep.v1.GetCompactionPolicyResponse;
 import dev.threadkeep.v1.PolicyScope;
-import dev.threadkeep.v1.SetCompactionPolicyRequest;
 
 /**
  * A handle on the compaction policy of a session, a user, an app or the server. The narrowest one that is set applies. Creating
@@ -26,8 +24,7 @@ public final class PolicyHandle {
    * @return the policy of this scope, if there is one, and the policy that applies
    */
   public GetCompactionPolicyResponse get() {
-    var request = GetCompactionPolicyRequest.newBuilder().setScope(scope).build();
-    return client.call(CompactionServiceGrpc.getGetCompactionPolicyMethod(), request);
+    return client.run(PolicyOperations.get(scope));
   }
 
   /**
@@ -36,13 +33,11 @@ public final class PolicyHandle {
    * @param policy see {@link dev.threadkeep.compaction.CompactionPolicies}
    */
   public void set(CompactionPolicy policy) {
-    var request = SetCompactionPolicyRequest.newBuilder().setScope(scope).setPolicy(policy).build();
-    client.call(CompactionServiceGrpc.getSetCompactionPolicyMethod(), request);
+    client.run(PolicyOperations.set(scope, policy));
   }
 
   /** Removes the policy, so that the next wider one applies. */
   public void remove() {
-    var request = SetCompactionPolicyRequest.newBuilder().setScope(scope).build();
-    client.call(CompactionServiceGrpc.getSetCompactionPolicyMethod(), request);
+    client.run(PolicyOperations.remove(scope));
   }
 }

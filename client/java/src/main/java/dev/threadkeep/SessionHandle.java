@@ -1,6 +1,9 @@
 package dev.threadkeep;
 
 import dev.threadkeep.filter.MemoryProvider;
+import dev.threadkeep.internal.Watch;
+import dev.threadkeep.internal.WatchSubscription;
+import dev.threadkeep.internal.operations.SessionOperations;
 import dev.threadkeep.options.AppendOptions;
 import dev.threadkeep.options.ContextOptions;
 import dev.threadkeep.options.CreateOptions;
@@ -9,36 +12,22 @@ import dev.threadkeep.options.SearchOptions;
 import dev.threadkeep.options.UpdateOptions;
 import dev.threadkeep.options.WatchOptions;
 import dev.threadkeep.v1.Branch;
-import dev.threadkeep.v1.CallToolRequest;
 import dev.threadkeep.v1.CallToolResponse;
+import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.CreateSessionResponse;
-import dev.threadkeep.v1.DeleteSessionRequest;
 import dev.threadkeep.v1.DeleteSessionResponse;
-import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.GetContextResponse;
-import dev.threadkeep.v1.GetEventRequest;
-import dev.threadkeep.v1.GetSessionRequest;
-import dev.threadkeep.v1.ListBranchesRequest;
-import dev.threadkeep.v1.ListBranchesResponse;
 import dev.threadkeep.v1.ListEventsResponse;
 import dev.threadkeep.v1.ListUsageRequest;
-import dev.threadkeep.v1.ListUsageResponse;
 import dev.threadkeep.v1.LoadSessionRequest;
 import dev.threadkeep.v1.LoadSessionResponse;
-import dev.threadkeep.v1.MoveSessionRequest;
-import dev.threadkeep.v1.SearchEventsResponse;
 import dev.threadkeep.v1.SearchHit;
-import dev.threadkeep.v1.SearchServiceGrpc;
 import dev.threadkeep.v1.Session;
 import dev.threadkeep.v1.SessionEvent;
 import dev.threadkeep.v1.SessionRef;
-import dev.threadkeep.v1.SessionServiceGrpc;
-import dev.threadkeep.v1.SubscriptionServiceGrpc;
-import dev.threadkeep.v1.ToolServiceGrpc;
 import dev.threadkeep.v1.UsageEntry;
-import dev.threadkeep.v1.WatchSessionResponse;
-import java.lang.System.Logger.Level;
 import java.util.List;
+import java.util.concurrent.Flow;
 import java.util.function.Consumer;
 
 /**
@@ -99,9 +88,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the session, and whether it was created
    */
   public CreateSessionResponse create(Consumer<CreateOptions> options) {
-    var chosen = new CreateOptions();
-    options.accept(chosen);
-    return client.call(SessionServiceGrpc.getCreateSessionMethod(), chosen.request(ref));
+    return client.run(SessionOperations.create(ref, options));
   }
 
   /**
@@ -110,8 +97,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the session
    */
   public Session get() {
-    var request = GetSessionRequest.newBuilder().setSession(ref).build();
-    return client.call(SessionServiceGrpc.getGetSessionMethod(), request).getSession();
+    return client.run(SessionOperations.get(ref));
   }
 
   /**
@@ -122,9 +108,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the session, its state and its log
    */
   public LoadSessionResponse load(Consumer<LoadSessionRequest.Builder> change) {
-    var request = LoadSessionRequest.newBuilder().setSession(ref);
-    change.accept(request);
-    return client.call(EventServiceGrpc.getLoadSessionMethod(), request.build());
+    return client.run(SessionOperations.load(ref, change));
   }
 
   /**
@@ -133,8 +117,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the branches, page by page
    */
   public Pages<Branch> branches() {
-    var request = ListBranchesRequest.newBuilder().setSession(ref).build();
-    return Pages.of(client, EventServiceGrpc.getListBranchesMethod(), request, ListBranchesResponse::getBranchesList);
+    return new Pages<>(client, SessionOperations.branches(ref));
   }
 
   /**
@@ -144,9 +127,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the entries, page by page
    */
   public Pages<UsageEntry> usage(Consumer<ListUsageRequest.Builder> change) {
-    var request = ListUsageRequest.newBuilder().setSession(ref);
-    change.accept(request);
-    return Pages.of(client, EventServiceGrpc.getListUsageMethod(), request.build(), ListUsageResponse::getEntriesList);
+    return new Pages<>(client, SessionOperations.usage(ref, change));
   }
 
   /**
@@ -156,9 +137,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the session after the update
    */
   public Session update(Consumer<UpdateOptions> options) {
-    var chosen = new UpdateOptions();
-    options.accept(chosen);
-    return client.call(SessionServiceGrpc.getUpdateSessionMethod(), chosen.request(ref)).getSession();
+    return client.run(SessionOperations.update(ref, options));
   }
 
   /**
@@ -182,8 +161,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the session, of its new owner
    */
   public Session move(String newUserId, String operationId) {
-    var request = MoveSessionRequest.newBuilder().setSession(ref).setNewUserId(newUserId).setOperationId(operationId);
-    return client.call(SessionServiceGrpc.getMoveSessionMethod(), request.build()).getSession();
+    return client.run(SessionOperations.move(ref, newUserId, operationId));
   }
 
   /**
@@ -202,8 +180,7 @@ public final class SessionHandle extends SessionWindow {
    * @return what was deleted
    */
   public DeleteSessionResponse delete(boolean purgeMemories) {
-    var request = DeleteSessionRequest.newBuilder().setSession(ref).setPurgeMemories(purgeMemories).build();
-    return client.call(SessionServiceGrpc.getDeleteSessionMethod(), request);
+    return client.run(SessionOperations.delete(ref, purgeMemories));
   }
 
   /**
@@ -227,13 +204,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the result for each event, and the versions of the session
    */
   public Appended append(List<SessionEvent> events, Consumer<AppendOptions> options) {
-    if (!writes()) {
-      return dropped();
-    }
-    var chosen = new AppendOptions();
-    options.accept(chosen);
-    var request = chosen.request(ref, Events.withIds(events));
-    return new Appended(client.call(EventServiceGrpc.getAppendEventsMethod(), request), false);
+    return client.run(SessionOperations.append(ref, memory, events, options));
   }
 
   /**
@@ -243,7 +214,7 @@ public final class SessionHandle extends SessionWindow {
    * @return a stream to close
    */
   public AppendStream appendStream(int maxOutstanding) {
-    return new AppendStream(this, client.connection, maxOutstanding);
+    return new AppendStream(client.connection, ref, memory, maxOutstanding);
   }
 
   /**
@@ -253,8 +224,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the event
    */
   public SessionEvent getEvent(String eventId) {
-    var request = GetEventRequest.newBuilder().setSession(ref).setEventId(eventId).build();
-    return client.call(EventServiceGrpc.getGetEventMethod(), request).getEvent();
+    return client.run(SessionOperations.getEvent(ref, eventId));
   }
 
   /**
@@ -273,9 +243,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the events, page by page
    */
   public Pages<SessionEvent> events(Consumer<EventsOptions> options) {
-    var chosen = new EventsOptions();
-    options.accept(chosen);
-    return Pages.of(client, EventServiceGrpc.getListEventsMethod(), chosen.request(ref), ListEventsResponse::getEventsList);
+    return new Pages<>(client, SessionOperations.events(ref, options));
   }
 
   /**
@@ -285,9 +253,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the page, the token of the next one, and the log version
    */
   public ListEventsResponse eventsPage(Consumer<EventsOptions> options) {
-    var chosen = new EventsOptions();
-    options.accept(chosen);
-    return client.call(EventServiceGrpc.getListEventsMethod(), chosen.request(ref));
+    return client.run(SessionOperations.eventsPage(ref, options));
   }
 
   /**
@@ -317,12 +283,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the events and counters
    */
   public GetContextResponse getContext(Consumer<ContextOptions> options) {
-    var chosen = new ContextOptions();
-    if (memory != null) {
-      chosen.memory(memory);
-    }
-    options.accept(chosen);
-    return client.call(EventServiceGrpc.getGetContextMethod(), chosen.request(ref));
+    return client.run(SessionOperations.getContext(ref, memory, options));
   }
 
   /**
@@ -344,9 +305,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the hits, page by page
    */
   public Pages<SearchHit> search(String query, Consumer<SearchOptions> options) {
-    var chosen = new SearchOptions();
-    options.accept(chosen);
-    return Pages.of(client, SearchServiceGrpc.getSearchEventsMethod(), chosen.ofSession(query, ref), SearchEventsResponse::getHitsList);
+    return new Pages<>(client, SessionOperations.search(ref, query, options));
   }
 
   /**
@@ -357,8 +316,7 @@ public final class SessionHandle extends SessionWindow {
    * @return the result as JSON
    */
   public CallToolResponse callTool(String name, String argumentsJson) {
-    var request = CallToolRequest.newBuilder().setSession(ref).setName(name).setArgumentsJson(argumentsJson).build();
-    return client.call(ToolServiceGrpc.getCallToolMethod(), request);
+    return client.run(SessionOperations.callTool(ref, name, argumentsJson));
   }
 
   /**
@@ -387,20 +345,18 @@ public final class SessionHandle extends SessionWindow {
    * @return the changes; close them
    */
   public Changes watch(Consumer<WatchOptions> options) {
-    var chosen = new WatchOptions();
-    options.accept(chosen);
-    var method = SubscriptionServiceGrpc.getWatchSessionMethod();
-    var source = new Changes.Source<>(method, chosen.ofSession(ref), WatchSessionResponse::getChangesList);
-    return new Changes(client.connection, source, chosen, Changes.SILENCE);
+    return new Changes(client.connection, SessionOperations.watch(ref, options), Watch.SILENCE);
   }
 
-  boolean writes() {
-    return memory == null || memory.writes();
-  }
-
-  /** Says that an append is dropped. */
-  Appended dropped() {
-    Connection.LOG.log(Level.INFO, "an append to {0} is dropped: the memory provider of the session does not write", id());
-    return Appended.DROPPED;
+  /**
+   * Returns a watch as a publisher. Each subscriber watches by itself, from its subscription on, like {@link #watch(Consumer)}, and
+   * receives as many changes as it requests, on the default executor of CompletableFuture, which it must not block. Canceling ends
+   * its watch; the errors of a watch are its errors.
+   *
+   * @param options sets the options, see {@link WatchOptions}
+   * @return the publisher
+   */
+  public Flow.Publisher<Change> watchPublisher(Consumer<WatchOptions> options) {
+    return WatchSubscription.publisher(client.connection, SessionOperations.watch(ref, options), Watch.SILENCE);
   }
 }

@@ -2,29 +2,24 @@ package dev.threadkeep;
 
 import dev.threadkeep.history.ForkOptions;
 import dev.threadkeep.history.Point;
-import dev.threadkeep.internal.Compactor;
+import dev.threadkeep.internal.operations.PolicyOperations;
+import dev.threadkeep.internal.operations.StateOperations;
+import dev.threadkeep.internal.operations.WindowOperations;
 import dev.threadkeep.options.ApplyOptions;
 import dev.threadkeep.options.CompactOptions;
-import dev.threadkeep.v1.ApplyCompactionRequest;
 import dev.threadkeep.v1.ApplyCompactionResponse;
 import dev.threadkeep.v1.ClearEventsRequest;
 import dev.threadkeep.v1.ClearEventsResponse;
 import dev.threadkeep.v1.CompactSessionResponse;
 import dev.threadkeep.v1.Compaction;
 import dev.threadkeep.v1.CompactionInsert;
-import dev.threadkeep.v1.CompactionServiceGrpc;
 import dev.threadkeep.v1.EraseEventsRequest;
 import dev.threadkeep.v1.EraseEventsResponse;
-import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.ForkSessionResponse;
 import dev.threadkeep.v1.GetContextResponse;
-import dev.threadkeep.v1.ListCompactionsRequest;
-import dev.threadkeep.v1.ListCompactionsResponse;
 import dev.threadkeep.v1.PlanCompactionResponse;
-import dev.threadkeep.v1.PolicyScope;
 import dev.threadkeep.v1.PopEventsRequest;
 import dev.threadkeep.v1.PopEventsResponse;
-import dev.threadkeep.v1.ReplaceEventsRequest;
 import dev.threadkeep.v1.ReplaceEventsResponse;
 import dev.threadkeep.v1.ReplaceSuffixRequest;
 import dev.threadkeep.v1.ReplaceSuffixResponse;
@@ -32,12 +27,10 @@ import dev.threadkeep.v1.RewindSessionRequest;
 import dev.threadkeep.v1.RewindSessionResponse;
 import dev.threadkeep.v1.SessionEvent;
 import dev.threadkeep.v1.SessionRef;
-import dev.threadkeep.v1.SessionServiceGrpc;
-import dev.threadkeep.v1.StateScope;
 import dev.threadkeep.v1.SummaryPrompt;
-import io.grpc.Status;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -57,7 +50,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the handle
    */
   public StateHandle state() {
-    return new StateHandle(client, StateScope.STATE_SCOPE_SESSION, ref);
+    return new StateHandle(client, StateOperations.Scope.session(ref));
   }
 
   /**
@@ -66,7 +59,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the handle
    */
   public PolicyHandle policy() {
-    return new PolicyHandle(client, PolicyScope.newBuilder().setSession(ref).build());
+    return new PolicyHandle(client, PolicyOperations.ofSession(ref));
   }
 
   /**
@@ -85,8 +78,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the compactions, page by page
    */
   public Pages<Compaction> compactions(int pageSize) {
-    var request = ListCompactionsRequest.newBuilder().setSession(ref).setPageSize(pageSize).build();
-    return Pages.of(client, CompactionServiceGrpc.getListCompactionsMethod(), request, ListCompactionsResponse::getCompactionsList);
+    return new Pages<>(client, WindowOperations.compactions(ref, pageSize));
   }
 
   /**
@@ -107,9 +99,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result
    */
   public CompactSessionResponse compact(Consumer<CompactOptions> options) {
-    var chosen = new CompactOptions();
-    options.accept(chosen);
-    return client.call(CompactionServiceGrpc.getCompactSessionMethod(), chosen.request(ref));
+    return client.run(WindowOperations.compact(ref, options));
   }
 
   /**
@@ -119,9 +109,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the plan, and the window version that it is for
    */
   public PlanCompactionResponse planCompaction(Consumer<CompactOptions> options) {
-    var chosen = new CompactOptions();
-    options.accept(chosen);
-    return client.call(CompactionServiceGrpc.getPlanCompactionMethod(), chosen.plan(ref));
+    return client.run(WindowOperations.planCompaction(ref, options));
   }
 
   /**
@@ -132,9 +120,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result
    */
   public ApplyCompactionResponse applyCompaction(long expectedWindowVersion, Consumer<ApplyOptions> options) {
-    var chosen = new ApplyOptions();
-    options.accept(chosen);
-    return client.call(CompactionServiceGrpc.getApplyCompactionMethod(), identified(chosen.request(ref, expectedWindowVersion)));
+    return client.run(WindowOperations.applyCompaction(ref, expectedWindowVersion, options));
   }
 
   /**
@@ -158,9 +144,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result; empty if there is nothing to compact
    */
   public Optional<ApplyCompactionResponse> compactWith(Function<SummaryPrompt, String> summarize, Consumer<CompactOptions> options) {
-    var chosen = new CompactOptions();
-    options.accept(chosen);
-    return new Compactor(client, summarize).run(chosen.plan(ref));
+    return client.run(WindowOperations.compactWith(ref, prompt -> CompletableFuture.completedFuture(summarize.apply(prompt)), options));
   }
 
   /**
@@ -174,7 +158,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result
    */
   public ApplyCompactionResponse compactContext(GetContextResponse seen, String summary) {
-    return compactContext(seen, List.of(Compactor.summary(summary)));
+    return client.run(WindowOperations.compactContext(ref, seen, summary));
   }
 
   /**
@@ -186,8 +170,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result
    */
   public ApplyCompactionResponse compactContext(GetContextResponse seen, List<CompactionInsert> inserts) {
-    var request = ApplyCompactionRequest.newBuilder().setSession(ref).addAllInserts(inserts).build();
-    return client.call(CompactionServiceGrpc.getApplyCompactionMethod(), ofContext(request, seen));
+    return client.run(WindowOperations.compactContext(ref, seen, inserts));
   }
 
   /**
@@ -199,8 +182,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result
    */
   public ReplaceEventsResponse replaceEvents(List<SessionEvent> events, long expectedLogVersion) {
-    var request = ReplaceEventsRequest.newBuilder().setSession(ref).addAllEvents(Events.withIds(events));
-    return client.call(CompactionServiceGrpc.getReplaceEventsMethod(), request.setExpectedLogVersion(expectedLogVersion).build());
+    return client.run(WindowOperations.replaceEvents(ref, events, expectedLogVersion));
   }
 
   /**
@@ -222,9 +204,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the events, the newest last
    */
   public PopEventsResponse pop(int count, Consumer<PopEventsRequest.Builder> change) {
-    var request = PopEventsRequest.newBuilder().setSession(ref).setCount(count).setOperationId(Events.newEventId());
-    change.accept(request);
-    return client.call(EventServiceGrpc.getPopEventsMethod(), request.build());
+    return client.run(WindowOperations.pop(ref, count, change));
   }
 
   /**
@@ -235,9 +215,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result
    */
   public ClearEventsResponse clear(Consumer<ClearEventsRequest.Builder> change) {
-    var request = ClearEventsRequest.newBuilder().setSession(ref).setOperationId(Events.newEventId());
-    change.accept(request);
-    return client.call(EventServiceGrpc.getClearEventsMethod(), request.build());
+    return client.run(WindowOperations.clear(ref, change));
   }
 
   /**
@@ -260,10 +238,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result
    */
   public RewindSessionResponse rewind(Point to, Consumer<RewindSessionRequest.Builder> change) {
-    var request = RewindSessionRequest.newBuilder().setSession(ref).setOperationId(Events.newEventId());
-    to.set(request);
-    change.accept(request);
-    return client.call(EventServiceGrpc.getRewindSessionMethod(), request.build());
+    return client.run(WindowOperations.rewind(ref, to, change));
   }
 
   /**
@@ -287,9 +262,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the fork
    */
   public ForkSessionResponse fork(String newSessionId, Consumer<ForkOptions> options) {
-    var chosen = new ForkOptions();
-    options.accept(chosen);
-    return client.call(SessionServiceGrpc.getForkSessionMethod(), chosen.request(ref, newSessionId));
+    return client.run(WindowOperations.fork(ref, newSessionId, options));
   }
 
   /**
@@ -310,9 +283,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result, with a receipt
    */
   public EraseEventsResponse eraseEvents(List<String> eventIds, Consumer<EraseEventsRequest.Builder> change) {
-    var request = EraseEventsRequest.newBuilder().setSession(ref).addAllEventIds(eventIds).setOperationId(Events.newEventId());
-    change.accept(request);
-    return client.call(EventServiceGrpc.getEraseEventsMethod(), request.build());
+    return client.run(WindowOperations.eraseEvents(ref, eventIds, change));
   }
 
   /**
@@ -324,7 +295,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result, with a receipt
    */
   public EraseEventsResponse eraseInvocations(List<String> invocationIds, Consumer<EraseEventsRequest.Builder> change) {
-    return eraseEvents(List.of(), request -> change.accept(request.addAllInvocationIds(invocationIds)));
+    return client.run(WindowOperations.eraseInvocations(ref, invocationIds, change));
   }
 
   /**
@@ -336,7 +307,7 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result, with a receipt
    */
   public EraseEventsResponse eraseBranch(String branch, Consumer<EraseEventsRequest.Builder> change) {
-    return eraseEvents(List.of(), request -> change.accept(request.setBranch(branch)));
+    return client.run(WindowOperations.eraseBranch(ref, branch, change));
   }
 
   /**
@@ -349,35 +320,6 @@ abstract sealed class SessionWindow permits SessionHandle {
    * @return the result
    */
   public ReplaceSuffixResponse replaceSuffix(List<String> expectedEventIds, List<SessionEvent> events, Consumer<ReplaceSuffixRequest.Builder> change) {
-    var request = ReplaceSuffixRequest.newBuilder().setSession(ref).addAllExpectedEventIds(expectedEventIds);
-    request.addAllEvents(Events.withIds(events)).setOperationId(Events.newEventId());
-    change.accept(request);
-    return client.call(EventServiceGrpc.getReplaceSuffixMethod(), request.build());
-  }
-
-  /** Returns the request with a compaction id, so that retries apply it once. */
-  private static ApplyCompactionRequest identified(ApplyCompactionRequest request) {
-    return request.getCompactionId().isEmpty() ? request.toBuilder().setCompactionId(Events.newEventId()).build() : request;
-  }
-
-  /** Returns the request that archives exactly the events of a context. */
-  private static ApplyCompactionRequest ofContext(ApplyCompactionRequest request, GetContextResponse seen) {
-    if (seen.getCompactableThroughSeq() == 0) {
-      throw ThreadkeepException.of(
-          Status.Code.FAILED_PRECONDITION,
-          Reason.NOTHING_TO_COMPACT,
-          "no event of this context may be archived: it is empty, or its spec left out the first events");
-    }
-    var application = identified(request).toBuilder();
-    application.getInsertsBuilderList().stream()
-        .flatMap(insert -> insert.getEventsBuilderList().stream())
-        .map(event -> event.setSynthetic(true))
-        .filter(event -> event.getCompactionSource().isEmpty())
-        .forEach(event -> event.setCompactionSource("summary"));
-    return application
-        .setExpectedWindowVersion(seen.getWindowVersion())
-        .setFromSeq(seen.getFirstSeq())
-        .setThroughSeq(seen.getCompactableThroughSeq())
-        .build();
+    return client.run(WindowOperations.replaceSuffix(ref, expectedEventIds, events, change));
   }
 }

@@ -1,12 +1,10 @@
 package dev.threadkeep;
 
+import dev.threadkeep.internal.operations.StateOperations;
 import dev.threadkeep.v1.GetStateRequest;
-import dev.threadkeep.v1.PatchStateRequest;
-import dev.threadkeep.v1.SessionRef;
 import dev.threadkeep.v1.State;
 import dev.threadkeep.v1.StatePatch;
-import dev.threadkeep.v1.StateScope;
-import dev.threadkeep.v1.StateServiceGrpc;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /**
@@ -21,13 +19,11 @@ import java.util.function.Consumer;
  */
 public final class StateHandle {
   private final Calls client;
-  private final StateScope scope;
-  private final SessionRef ref;
+  private final StateOperations.Scope scope;
 
-  StateHandle(Calls client, StateScope scope, SessionRef ref) {
+  StateHandle(Calls client, StateOperations.Scope scope) {
     this.client = client;
     this.scope = scope;
-    this.ref = ref;
   }
 
   /**
@@ -48,24 +44,7 @@ public final class StateHandle {
    * @return the values, as JSON texts by key, and their version
    */
   public State get(Consumer<GetStateRequest.Builder> change) {
-    var request = GetStateRequest.newBuilder().setScope(scope).setSession(ref);
-    change.accept(request);
-    var found = State.newBuilder();
-    while (true) {
-      var page = client.call(StateServiceGrpc.getGetStateMethod(), request.build());
-      long version = page.getState().getVersion();
-      boolean continues = !request.getAfterKey().isEmpty() && !request.hasAsOfLogVersion();
-      if (continues && version != found.getVersion()) {
-        found.clear();
-        request.clearAfterKey();
-        continue;
-      }
-      found.setVersion(version).putAllValues(page.getState().getValuesMap());
-      if (page.getNextKey().isEmpty()) {
-        return found.build();
-      }
-      request.setAfterKey(page.getNextKey());
-    }
+    return client.run(StateOperations.get(scope, change));
   }
 
   /**
@@ -76,7 +55,7 @@ public final class StateHandle {
    * @return the version afterwards
    */
   public long patch(Consumer<StatePatch.Builder> change) {
-    return patched(PatchStateRequest.newBuilder(), change);
+    return client.run(StateOperations.patch(scope, OptionalLong.empty(), change));
   }
 
   /**
@@ -88,11 +67,6 @@ public final class StateHandle {
    * @return the version afterwards
    */
   public long patch(long expectedVersion, Consumer<StatePatch.Builder> change) {
-    return patched(PatchStateRequest.newBuilder().setExpectedVersion(expectedVersion), change);
-  }
-
-  private long patched(PatchStateRequest.Builder request, Consumer<StatePatch.Builder> change) {
-    change.accept(request.getPatchBuilder());
-    return client.call(StateServiceGrpc.getPatchStateMethod(), request.setScope(scope).setSession(ref).build()).getVersion();
+    return client.run(StateOperations.patch(scope, OptionalLong.of(expectedVersion), change));
   }
 }

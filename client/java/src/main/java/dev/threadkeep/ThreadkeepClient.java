@@ -1,5 +1,12 @@
 package dev.threadkeep;
 
+import dev.threadkeep.async.AsyncThreadkeepClient;
+import dev.threadkeep.internal.Connection;
+import dev.threadkeep.internal.Watch;
+import dev.threadkeep.internal.WatchSubscription;
+import dev.threadkeep.internal.operations.MemoryOperations;
+import dev.threadkeep.internal.operations.OwnerOperations;
+import dev.threadkeep.internal.operations.PolicyOperations;
 import dev.threadkeep.options.ErasureOptions;
 import dev.threadkeep.options.ExpiredOptions;
 import dev.threadkeep.options.SearchOptions;
@@ -7,46 +14,26 @@ import dev.threadkeep.options.SessionsOptions;
 import dev.threadkeep.options.UserEventsOptions;
 import dev.threadkeep.options.UsersOptions;
 import dev.threadkeep.options.WatchOptions;
-import dev.threadkeep.v1.ConsumerServiceGrpc;
-import dev.threadkeep.v1.DeleteAppRequest;
-import dev.threadkeep.v1.DeleteAppResponse;
-import dev.threadkeep.v1.DeleteByLabelResponse;
+import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.DeleteExpiredSessionsResponse;
-import dev.threadkeep.v1.DeleteUserResponse;
 import dev.threadkeep.v1.ErasureReceipt;
-import dev.threadkeep.v1.EventServiceGrpc;
-import dev.threadkeep.v1.GetServerInfoRequest;
 import dev.threadkeep.v1.GetServerInfoResponse;
-import dev.threadkeep.v1.ListConsumersRequest;
-import dev.threadkeep.v1.ListConsumersResponse;
 import dev.threadkeep.v1.ListSessionsResponse;
-import dev.threadkeep.v1.ListToolsRequest;
-import dev.threadkeep.v1.ListUserEventsResponse;
 import dev.threadkeep.v1.ListUsersResponse;
 import dev.threadkeep.v1.MemoryScope;
-import dev.threadkeep.v1.PolicyScope;
 import dev.threadkeep.v1.SearchEventsResponse;
 import dev.threadkeep.v1.SearchHit;
-import dev.threadkeep.v1.SearchServiceGrpc;
-import dev.threadkeep.v1.ServerServiceGrpc;
 import dev.threadkeep.v1.Session;
 import dev.threadkeep.v1.SessionRef;
-import dev.threadkeep.v1.SessionServiceGrpc;
-import dev.threadkeep.v1.SubscriptionServiceGrpc;
 import dev.threadkeep.v1.ToolDefinition;
-import dev.threadkeep.v1.ToolServiceGrpc;
 import dev.threadkeep.v1.UserEvent;
-import dev.threadkeep.v1.UserPolicyScope;
 import dev.threadkeep.v1.UserRef;
-import dev.threadkeep.v1.WatchAllResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.Flow;
 import java.util.function.Consumer;
-import java.util.function.Function;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
 
 /**
  * A client of one server. It is thread-safe, opens its connection with the first call, and must be closed. The calls on one
@@ -78,6 +65,15 @@ public final class ThreadkeepClient extends Calls {
    */
   public ThreadkeepClient withTimeout(Duration limit) {
     return new ThreadkeepClient(connection, whose, Objects.requireNonNull(limit, "limit"));
+  }
+
+  /**
+   * Returns the asynchronous client on the same connection, with the same app, user and timeout. Closing one closes both.
+   *
+   * @return a client whose methods return futures and publishers
+   */
+  public AsyncThreadkeepClient async() {
+    return new AsyncThreadkeepClient(this);
   }
 
   /**
@@ -116,9 +112,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the sessions, page by page
    */
   public Pages<Session> sessions(Consumer<SessionsOptions> options) {
-    var chosen = new SessionsOptions();
-    options.accept(chosen);
-    return Pages.of(this, SessionServiceGrpc.getListSessionsMethod(), chosen.request(whose), ListSessionsResponse::getSessionsList);
+    return new Pages<>(this, OwnerOperations.sessions(whose, options));
   }
 
   /**
@@ -128,9 +122,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the page, and the token of the next one
    */
   public ListSessionsResponse sessionsPage(Consumer<SessionsOptions> options) {
-    var chosen = new SessionsOptions();
-    options.accept(chosen);
-    return call(SessionServiceGrpc.getListSessionsMethod(), chosen.request(whose));
+    return run(OwnerOperations.sessionsPage(whose, options));
   }
 
   /**
@@ -141,9 +133,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the users, page by page
    */
   public Pages<UserRef> users(Consumer<UsersOptions> options) {
-    var chosen = new UsersOptions();
-    options.accept(chosen);
-    return Pages.of(this, SessionServiceGrpc.getListUsersMethod(), chosen.request(whose), ListUsersResponse::getUsersList);
+    return new Pages<>(this, OwnerOperations.users(whose, options));
   }
 
   /**
@@ -153,9 +143,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the page, and the token of the next one
    */
   public ListUsersResponse usersPage(Consumer<UsersOptions> options) {
-    var chosen = new UsersOptions();
-    options.accept(chosen);
-    return call(SessionServiceGrpc.getListUsersMethod(), chosen.request(whose));
+    return run(OwnerOperations.usersPage(whose, options));
   }
 
   /**
@@ -166,9 +154,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the number of deleted sessions, and whether more remain
    */
   public DeleteExpiredSessionsResponse deleteExpiredSessions(Consumer<ExpiredOptions> options) {
-    var chosen = new ExpiredOptions();
-    options.accept(chosen);
-    return call(SessionServiceGrpc.getDeleteExpiredSessionsMethod(), chosen.request(whose));
+    return run(OwnerOperations.deleteExpiredSessions(whose, options));
   }
 
   /**
@@ -181,10 +167,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the receipt
    */
   public ErasureReceipt deleteUser(String userId, Consumer<ErasureOptions> options) {
-    var chosen = new ErasureOptions();
-    options.accept(chosen);
-    var request = chosen.ofUser(userId, whose);
-    return erased(() -> call(SessionServiceGrpc.getDeleteUserMethod(), request), DeleteUserResponse::getReceipt, DeleteUserResponse::getMore, chosen);
+    return run(OwnerOperations.deleteUser(whose, userId, options));
   }
 
   /**
@@ -195,10 +178,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the receipt
    */
   public ErasureReceipt deleteApp(String app, Consumer<ErasureOptions> options) {
-    var chosen = new ErasureOptions();
-    options.accept(chosen);
-    var request = DeleteAppRequest.newBuilder().setApp(app).setRequestId(chosen.id()).build();
-    return erased(() -> call(SessionServiceGrpc.getDeleteAppMethod(), request), DeleteAppResponse::getReceipt, DeleteAppResponse::getMore, chosen);
+    return run(OwnerOperations.deleteApp(app, options));
   }
 
   /**
@@ -210,21 +190,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the receipt
    */
   public ErasureReceipt deleteByLabel(Map<String, String> labels, Consumer<ErasureOptions> options) {
-    var chosen = new ErasureOptions();
-    options.accept(chosen);
-    var request = chosen.ofLabels(labels, whose);
-    return erased(() -> call(SessionServiceGrpc.getDeleteByLabelMethod(), request), DeleteByLabelResponse::getReceipt, DeleteByLabelResponse::getMore, chosen);
-  }
-
-  private static <R> ErasureReceipt erased(
-      Supplier<R> call, Function<R, ErasureReceipt> receipt, Predicate<R> more, ErasureOptions options) {
-    while (true) {
-      R response = call.get();
-      options.report(receipt.apply(response));
-      if (!more.test(response)) {
-        return receipt.apply(response);
-      }
-    }
+    return run(OwnerOperations.deleteByLabel(whose, labels, options));
   }
 
   /**
@@ -246,9 +212,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the hits, page by page
    */
   public Pages<SearchHit> search(String query, Consumer<SearchOptions> options) {
-    var chosen = new SearchOptions();
-    options.accept(chosen);
-    return Pages.of(this, SearchServiceGrpc.getSearchEventsMethod(), chosen.request(query, whose), SearchEventsResponse::getHitsList);
+    return new Pages<>(this, OwnerOperations.search(whose, query, options));
   }
 
   /**
@@ -259,9 +223,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the page
    */
   public SearchEventsResponse searchPage(String query, Consumer<SearchOptions> options) {
-    var chosen = new SearchOptions();
-    options.accept(chosen);
-    return call(SearchServiceGrpc.getSearchEventsMethod(), chosen.request(query, whose));
+    return run(OwnerOperations.searchPage(whose, query, options));
   }
 
   /**
@@ -272,10 +234,17 @@ public final class ThreadkeepClient extends Calls {
    * @return the changes; close them
    */
   public Changes watchAll(Consumer<WatchOptions> options) {
-    var chosen = new WatchOptions();
-    options.accept(chosen);
-    var source = new Changes.Source<>(SubscriptionServiceGrpc.getWatchAllMethod(), chosen.ofAll(whose), WatchAllResponse::getChangesList);
-    return new Changes(connection, source, chosen, Changes.SILENCE);
+    return new Changes(connection, OwnerOperations.watchAll(whose, options), Watch.SILENCE);
+  }
+
+  /**
+   * Returns the watch of {@link #watchAll(Consumer)} as a publisher. See {@link SessionHandle#watchPublisher}.
+   *
+   * @param options sets the options, see {@link WatchOptions}
+   * @return the publisher
+   */
+  public Flow.Publisher<Change> watchAllPublisher(Consumer<WatchOptions> options) {
+    return WatchSubscription.publisher(connection, OwnerOperations.watchAll(whose, options), Watch.SILENCE);
   }
 
   /**
@@ -286,9 +255,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the events, page by page
    */
   public Pages<UserEvent> userEvents(Consumer<UserEventsOptions> options) {
-    var chosen = new UserEventsOptions();
-    options.accept(chosen);
-    return Pages.of(this, EventServiceGrpc.getListUserEventsMethod(), chosen.request(whose), ListUserEventsResponse::getEventsList);
+    return new Pages<>(this, OwnerOperations.userEvents(whose, options));
   }
 
   /**
@@ -307,8 +274,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the consumers, page by page
    */
   public Pages<dev.threadkeep.v1.Consumer> consumers() {
-    var request = ListConsumersRequest.getDefaultInstance();
-    return Pages.of(this, ConsumerServiceGrpc.getListConsumersMethod(), request, ListConsumersResponse::getConsumersList);
+    return new Pages<>(this, OwnerOperations.consumers());
   }
 
   /**
@@ -327,7 +293,7 @@ public final class ThreadkeepClient extends Calls {
    * @return a handle on the memory
    */
   public UserMemory memory(String userId) {
-    return memory(MemoryScope.newBuilder().setApp(whose.getApp()).setUserId(userId).build());
+    return memory(MemoryOperations.scope(whose, userId));
   }
 
   /**
@@ -346,11 +312,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the handle
    */
   public PolicyHandle userPolicy() {
-    var user = UserPolicyScope.newBuilder().setUserId(whose.getUserId());
-    if (!whose.getApp().isEmpty()) {
-      user.setApp(whose.getApp());
-    }
-    return new PolicyHandle(this, PolicyScope.newBuilder().setUser(user).build());
+    return new PolicyHandle(this, PolicyOperations.ofUser(whose));
   }
 
   /**
@@ -359,7 +321,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the handle
    */
   public PolicyHandle appPolicy() {
-    return new PolicyHandle(this, PolicyScope.newBuilder().setApp(whose.getApp()).build());
+    return new PolicyHandle(this, PolicyOperations.ofApp(whose.getApp()));
   }
 
   /**
@@ -368,7 +330,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the handle
    */
   public PolicyHandle serverPolicy() {
-    return new PolicyHandle(this, PolicyScope.newBuilder().setServer(true).build());
+    return new PolicyHandle(this, PolicyOperations.ofServer());
   }
 
   /**
@@ -377,7 +339,7 @@ public final class ThreadkeepClient extends Calls {
    * @return the tools
    */
   public List<ToolDefinition> tools() {
-    return call(ToolServiceGrpc.getListToolsMethod(), ListToolsRequest.getDefaultInstance()).getToolsList();
+    return run(OwnerOperations.tools());
   }
 
   /**
@@ -396,6 +358,6 @@ public final class ThreadkeepClient extends Calls {
    * @return the server
    */
   public GetServerInfoResponse info(boolean totals) {
-    return call(ServerServiceGrpc.getGetServerInfoMethod(), GetServerInfoRequest.newBuilder().setIncludeTotals(totals).build());
+    return run(OwnerOperations.info(totals));
   }
 }

@@ -1,6 +1,8 @@
 package dev.threadkeep;
 
+import dev.threadkeep.async.AsyncThreadkeepClient;
 import dev.threadkeep.internal.Address;
+import dev.threadkeep.internal.Connection;
 import dev.threadkeep.internal.RetryPolicy;
 import dev.threadkeep.options.RetryOptions;
 import dev.threadkeep.v1.SessionRef;
@@ -25,7 +27,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** Configures a {@link ThreadkeepClient}. Each method documents its default. */
+/** Configures a {@link ThreadkeepClient} or an {@link AsyncThreadkeepClient}. Each method documents its default. */
 public final class ThreadkeepClientBuilder {
   private final SessionRef.Builder whose = SessionRef.newBuilder();
   String address;
@@ -199,6 +201,16 @@ public final class ThreadkeepClientBuilder {
     return new ThreadkeepClient(new Connection(server.authority(), all, retry, channel, configure), whose.build(), timeout);
   }
 
+  /**
+   * Creates an asynchronous client, like {@link #build()}: {@code build().async()}.
+   *
+   * @return a client to close
+   * @throws IllegalArgumentException as {@link #build()}
+   */
+  public AsyncThreadkeepClient buildAsync() {
+    return build().async();
+  }
+
   /** Adds the token to each call. */
   private record Credentials(Supplier<String> token) implements ClientInterceptor {
     private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -219,7 +231,7 @@ public final class ThreadkeepClientBuilder {
         return Objects.requireNonNull(token.get(), "the token");
       } catch (RuntimeException failure) {
         var status = Status.UNAUTHENTICATED.withDescription("the supplier of the token failed: " + failure.getMessage());
-        throw ThreadkeepException.of(status.withCause(failure), null);
+        throw ThreadkeepException.from(status.withCause(failure).asRuntimeException());
       }
     }
   }

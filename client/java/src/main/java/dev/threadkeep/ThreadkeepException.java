@@ -23,7 +23,7 @@ import java.util.function.Predicate;
  */
 public final class ThreadkeepException extends RuntimeException {
   private static final long serialVersionUID = 1L;
-  static final String DOMAIN = "threadkeep.dev";
+  private static final String DOMAIN = "threadkeep.dev";
 
   /** Reasons of codes that map to exactly one reason, so that a timeout is DEADLINE_EXCEEDED on either side. */
   private static final Set<Status.Code> SAY_IT_ALONE =
@@ -45,7 +45,7 @@ public final class ThreadkeepException extends RuntimeException {
   private final RetryInfo retry;
 
   /** Creates the error of a status with these details. */
-  ThreadkeepException(Status status, List<Any> details) {
+  private ThreadkeepException(Status status, List<Any> details) {
     this(status, details, detail(details, ErrorInfo.getDefaultInstance(), each -> each.getDomain().equals(DOMAIN)));
   }
 
@@ -58,19 +58,8 @@ public final class ThreadkeepException extends RuntimeException {
     this.retry = detail(details, RetryInfo.getDefaultInstance(), each -> true);
   }
 
-  /** Creates an error of the client itself. */
-  static ThreadkeepException of(Status.Code code, String message) {
-    return new ThreadkeepException(code.toStatus().withDescription(message), List.of());
-  }
-
-  /** Creates an error of the client itself, with the reason that the server would return. */
-  static ThreadkeepException of(Status.Code code, Reason reason, String message) {
-    var info = ErrorInfo.newBuilder().setDomain(DOMAIN).setReason(reason.name()).build();
-    return new ThreadkeepException(code.toStatus().withDescription(message), List.of(Any.pack(info)));
-  }
-
-  /** Creates the error of a call. The caller supplies the message for an unavailable server, because it knows the address. */
-  static ThreadkeepException of(Status status, Metadata trailers) {
+  /** Creates the error of a call. */
+  private static ThreadkeepException of(Status status, Metadata trailers) {
     try {
       return new ThreadkeepException(status, StatusProto.fromStatusAndTrailers(status, trailers).getDetailsList());
     } catch (IllegalArgumentException notOurs) {
@@ -194,8 +183,12 @@ public final class ThreadkeepException extends RuntimeException {
     return id == null ? code : code + " (request " + id + ")";
   }
 
-  /** Returns whether a Threadkeep server sent the reason. */
-  boolean isOfServer() {
+  /**
+   * Returns whether the error has a reason of a Threadkeep server, and is not one of a proxy or of gRPC in this process.
+   *
+   * @return true if it has
+   */
+  public boolean isOfServer() {
     return !info.getReason().isEmpty();
   }
 

@@ -1,34 +1,25 @@
 package dev.threadkeep;
 
+import dev.threadkeep.internal.operations.MemoryOperations;
 import dev.threadkeep.options.MemorySearchOptions;
-import dev.threadkeep.v1.AddMemoriesRequest;
 import dev.threadkeep.v1.AddMemoriesResponse;
 import dev.threadkeep.v1.AddSessionToMemoryRequest;
 import dev.threadkeep.v1.AddSessionToMemoryResponse;
-import dev.threadkeep.v1.DeleteMemoriesRequest;
 import dev.threadkeep.v1.DeleteMemoriesResponse;
 import dev.threadkeep.v1.GetMemoriesRequest;
 import dev.threadkeep.v1.ListMemoriesRequest;
-import dev.threadkeep.v1.ListMemoriesResponse;
 import dev.threadkeep.v1.ListMemoryNamespacesRequest;
-import dev.threadkeep.v1.ListMemoryNamespacesResponse;
 import dev.threadkeep.v1.MemoryEntry;
-import dev.threadkeep.v1.MemoryIds;
 import dev.threadkeep.v1.MemoryName;
-import dev.threadkeep.v1.MemoryNames;
 import dev.threadkeep.v1.MemoryNamespace;
 import dev.threadkeep.v1.MemoryScope;
-import dev.threadkeep.v1.MemoryServiceGrpc;
 import dev.threadkeep.v1.MemoryWrite;
 import dev.threadkeep.v1.SearchMemoryResponse;
-import dev.threadkeep.v1.SessionRef;
 import dev.threadkeep.v1.UpsertMemoriesRequest;
 import dev.threadkeep.v1.UpsertMemoriesResponse;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 
 /**
  * A handle on the long-term memory of one user in one app. Creating it makes no call, and it is valid as long as its client.
@@ -63,10 +54,7 @@ public final class UserMemory {
    * @return the result for each entry
    */
   public AddMemoriesResponse add(MemoryEntry... entries) {
-    var identified = List.of(entries).stream()
-        .map(entry -> entry.getId().isEmpty() ? entry.toBuilder().setId(Events.newEventId()).build() : entry);
-    var request = AddMemoriesRequest.newBuilder().setScope(scope).addAllMemories(identified.toList());
-    return client.call(MemoryServiceGrpc.getAddMemoriesMethod(), request.build());
+    return client.run(MemoryOperations.add(scope, List.of(entries)));
   }
 
   /**
@@ -76,8 +64,7 @@ public final class UserMemory {
    * @return the numbers of added and other events
    */
   public AddSessionToMemoryResponse addSession(String session) {
-    var ref = SessionRef.newBuilder().setApp(scope.getApp()).setUserId(scope.getUserId()).setSessionId(session);
-    return addSession(AddSessionToMemoryRequest.newBuilder().setSession(ref).build());
+    return addSession(MemoryOperations.ofSession(scope, session));
   }
 
   /**
@@ -88,7 +75,7 @@ public final class UserMemory {
    * @return the numbers of added and other events
    */
   public AddSessionToMemoryResponse addSession(AddSessionToMemoryRequest request) {
-    return client.call(MemoryServiceGrpc.getAddSessionToMemoryMethod(), request);
+    return client.run(MemoryOperations.addSession(request));
   }
 
   /**
@@ -109,9 +96,7 @@ public final class UserMemory {
    * @return the entries
    */
   public SearchMemoryResponse search(String query, Consumer<MemorySearchOptions> options) {
-    var chosen = new MemorySearchOptions();
-    options.accept(chosen);
-    return client.call(MemoryServiceGrpc.getSearchMemoryMethod(), chosen.request(query, scope));
+    return client.run(MemoryOperations.search(scope, query, options));
   }
 
   /**
@@ -130,8 +115,7 @@ public final class UserMemory {
    * @return the entries, page by page
    */
   public Pages<MemoryEntry> list(ListMemoriesRequest request) {
-    var own = request.toBuilder().setScope(scope).build();
-    return Pages.of(client, MemoryServiceGrpc.getListMemoriesMethod(), own, ListMemoriesResponse::getEntriesList);
+    return new Pages<>(client, MemoryOperations.list(scope, request));
   }
 
   /**
@@ -141,7 +125,7 @@ public final class UserMemory {
    * @return the receipt
    */
   public DeleteMemoriesResponse delete(List<String> ids) {
-    return delete(DeleteMemoriesRequest.newBuilder().setIds(MemoryIds.newBuilder().addAllIds(ids)));
+    return client.run(MemoryOperations.delete(scope, ids));
   }
 
   /**
@@ -151,7 +135,7 @@ public final class UserMemory {
    * @return the receipt
    */
   public DeleteMemoriesResponse deleteSession(String sessionId) {
-    return delete(DeleteMemoriesRequest.newBuilder().setSessionId(sessionId));
+    return client.run(MemoryOperations.deleteSession(scope, sessionId));
   }
 
   /**
@@ -160,11 +144,7 @@ public final class UserMemory {
    * @return the receipt
    */
   public DeleteMemoriesResponse deleteAll() {
-    return delete(DeleteMemoriesRequest.newBuilder().setAll(true));
-  }
-
-  private DeleteMemoriesResponse delete(DeleteMemoriesRequest.Builder request) {
-    return client.call(MemoryServiceGrpc.getDeleteMemoriesMethod(), request.setScope(scope).build());
+    return client.run(MemoryOperations.deleteAll(scope));
   }
 
   /**
@@ -174,7 +154,7 @@ public final class UserMemory {
    * @return the receipt
    */
   public DeleteMemoriesResponse deleteNames(MemoryName... names) {
-    return delete(DeleteMemoriesRequest.newBuilder().setNames(MemoryNames.newBuilder().addAllNames(List.of(names))));
+    return client.run(MemoryOperations.deleteNames(scope, List.of(names)));
   }
 
   /**
@@ -184,7 +164,7 @@ public final class UserMemory {
    * @return the receipt
    */
   public DeleteMemoriesResponse deleteNamespace(String... labels) {
-    return delete(DeleteMemoriesRequest.newBuilder().setNamespace(MemoryNamespace.newBuilder().addAllLabels(List.of(labels))));
+    return client.run(MemoryOperations.deleteNamespace(scope, List.of(labels)));
   }
 
   /**
@@ -194,7 +174,7 @@ public final class UserMemory {
    * @return the outcome and the etag of each entry
    */
   public UpsertMemoriesResponse upsert(MemoryEntry... entries) {
-    return upsert(Stream.of(entries).map(entry -> MemoryWrite.newBuilder().setMemory(entry).build()).toList(), request -> {});
+    return upsert(MemoryOperations.writes(entries), request -> {});
   }
 
   /**
@@ -206,13 +186,7 @@ public final class UserMemory {
    * @return the outcome and the etag of each entry
    */
   public UpsertMemoriesResponse upsert(List<MemoryWrite> writes, Consumer<UpsertMemoriesRequest.Builder> change) {
-    var request = UpsertMemoriesRequest.newBuilder().setScope(scope).addAllWrites(writes);
-    request.getWritesBuilderList().stream()
-        .map(MemoryWrite.Builder::getMemoryBuilder)
-        .filter(entry -> entry.getId().isEmpty())
-        .forEach(entry -> entry.setId(Events.newEventId()));
-    change.accept(request);
-    return client.call(MemoryServiceGrpc.getUpsertMemoriesMethod(), request.build());
+    return client.run(MemoryOperations.upsert(scope, writes, change));
   }
 
   /**
@@ -223,7 +197,7 @@ public final class UserMemory {
    * @return the entry, if there is one
    */
   public Optional<MemoryEntry> get(String id, String... namespace) {
-    return get(List.of(MemoryName.newBuilder().setId(id).addAllNamespace(List.of(namespace)).build()), request -> {}).get(0);
+    return client.run(MemoryOperations.get(scope, MemoryOperations.name(id, namespace)));
   }
 
   /**
@@ -234,18 +208,7 @@ public final class UserMemory {
    * @return an entry for each name, in order, if there is one
    */
   public List<Optional<MemoryEntry>> get(List<MemoryName> names, Consumer<GetMemoriesRequest.Builder> change) {
-    var found = new ArrayList<Optional<MemoryEntry>>();
-    while (found.size() < names.size()) {
-      var request = GetMemoriesRequest.newBuilder().setScope(scope).addAllNames(names.subList(found.size(), names.size()));
-      change.accept(request);
-      var returned = client.call(MemoryServiceGrpc.getGetMemoriesMethod(), request.build()).getMemoriesList().stream()
-          .takeWhile(lookup -> !lookup.getOmitted()).toList();
-      if (returned.isEmpty()) {
-        throw new IllegalStateException("the server returned no entry for the first name");
-      }
-      returned.forEach(lookup -> found.add(lookup.hasEntry() ? Optional.of(lookup.getEntry()) : Optional.empty()));
-    }
-    return found;
+    return client.run(MemoryOperations.get(scope, names, change));
   }
 
   /**
@@ -264,8 +227,6 @@ public final class UserMemory {
    * @return the namespaces, page by page
    */
   public Pages<MemoryNamespace> namespaces(Consumer<ListMemoryNamespacesRequest.Builder> change) {
-    var request = ListMemoryNamespacesRequest.newBuilder().setScope(scope);
-    change.accept(request);
-    return Pages.of(client, MemoryServiceGrpc.getListMemoryNamespacesMethod(), request.build(), ListMemoryNamespacesResponse::getNamespacesList);
+    return new Pages<>(client, MemoryOperations.namespaces(scope, change));
   }
 }

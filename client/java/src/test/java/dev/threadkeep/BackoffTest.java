@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.Duration;
 import com.google.rpc.RetryInfo;
 import dev.threadkeep.internal.Backoff;
+import dev.threadkeep.internal.Errors;
 import io.grpc.Status;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -13,7 +14,7 @@ import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 
 class BackoffTest {
-  private static final ThreadkeepException AWAY = ThreadkeepException.of(Status.Code.UNAVAILABLE, "away");
+  private static final ThreadkeepException AWAY = Errors.of(Status.Code.UNAVAILABLE, "away");
   private static final ThreadkeepException FULL =
       ThreadkeepException.from(
           FakeServer.error(
@@ -68,7 +69,7 @@ class BackoffTest {
 
   @Test
   void otherErrorsAreNotRetried() {
-    var lost = ThreadkeepException.of(Status.Code.OUT_OF_RANGE, "expired");
+    var lost = Errors.of(Status.Code.OUT_OF_RANGE, "expired");
     assertEquals(Optional.empty(), backoff(OptionalInt.empty()).pause(lost));
   }
 

@@ -16,6 +16,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
@@ -202,5 +203,32 @@ class ConsumerTest {
     assertEquals(0, consumer.deleteParked(List.of()));
     assertEquals(List.of(), server.requests);
     assertEquals(2, consumer.replayParked());
+  }
+
+  @Test
+  void deliveriesAreSettledByTheFuturesOfTheirHandlers() throws Exception {
+    server.consumed = (request, out) -> {
+      if (request.hasJoin()) {
+        out.onNext(joined(delivery(1, 0, 1), delivery(2, 1, 3), delivery(3, 2, 3), delivery(4, 3, 3)));
+      }
+    };
+    var first = new CompletableFuture<Void>();
+    var started = new CountDownLatch(4);
+    var run = client.async().consumer("indexer").run(d -> {
+      started.countDown();
+      return switch (d.change().getResumeToken()) {
+        case "1" -> first;
+        case "2" -> CompletableFuture.failedFuture(new IOException("not now"));
+        case "3" -> first.thenCompose(done -> CompletableFuture.failedFuture(new ConsumerHandle.Park("never")));
+        default -> throw new IllegalStateException("no future");
+      };
+    }, o -> o.concurrency(4));
+    started.await();
+    run.stop();
+    TimeUnit.MILLISECONDS.sleep(20);
+    assertTrue(!run.done().isDone(), "the first handler runs");
+    first.complete(null);
+    run.done().get(20, TimeUnit.SECONDS);
+    assertEquals(new TreeSet<>(List.of("+1", "-2 IOException: not now", "!3 never", "-4 IllegalStateException: no future")), new TreeSet<>(outcomes()));
   }
 }

@@ -3,6 +3,7 @@ package dev.threadkeep;
 import com.google.protobuf.Any;
 import com.google.protobuf.Message;
 import com.google.rpc.ErrorInfo;
+import dev.threadkeep.internal.Connection;
 import dev.threadkeep.v1.AddMemoriesRequest;
 import dev.threadkeep.v1.AddMemoriesResponse;
 import dev.threadkeep.v1.AddSessionToMemoryRequest;
@@ -78,6 +79,7 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 
@@ -87,6 +89,9 @@ final class FakeServer {
   final List<String> credentials = new CopyOnWriteArrayList<>();
   /** The open streams, for the test to feed. */
   final BlockingQueue<ServerCallStreamObserver<WatchSessionResponse>> streams = new LinkedBlockingQueue<>();
+
+  /** Number of unary calls that the client canceled while they were unanswered. */
+  final AtomicInteger canceled = new AtomicInteger();
 
   /** Answers each unary request; an exception ends the call with that error, null leaves it unanswered. */
   volatile Function<Message, Message> answer = request -> AppendEventsResponse.getDefaultInstance();
@@ -146,6 +151,7 @@ final class FakeServer {
 
   private <R extends Message> void serve(Message request, StreamObserver<R> out, Class<R> kind) {
     requests.add(request);
+    ((ServerCallStreamObserver<R>) out).setOnCancelHandler(canceled::incrementAndGet);
     try {
       Message response = answer.apply(request);
       if (response != null) {

@@ -87,7 +87,7 @@ class ThreadkeepExceptionTest {
   void malformedDetailsAreIgnored() {
     var trailers = new Metadata();
     trailers.put(DETAILS, new byte[] {1, 2, 3});
-    var error = ThreadkeepException.of(Status.NOT_FOUND.withDescription("gone"), trailers);
+    var error = ThreadkeepException.from(Status.NOT_FOUND.withDescription("gone").asRuntimeException(trailers));
     assertEquals(Status.Code.NOT_FOUND, error.code());
     assertEquals("gone", error.description());
     assertEquals("NOT_FOUND: gone", error.getMessage());

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.threadkeep.internal.Connection;
+import dev.threadkeep.internal.Watch;
 import dev.threadkeep.options.RetryOptions;
 import dev.threadkeep.options.Start;
 import dev.threadkeep.options.WatchOptions;
@@ -141,8 +143,8 @@ class WatchTest {
     var connection = new Connection("here", List.of(), new RetryOptions().policy(), channel, configured -> {});
     var request = new WatchOptions().ofSession(client.ref("s"));
     var method = SubscriptionServiceGrpc.getWatchSessionMethod();
-    var source = new Changes.Source<>(method, request, WatchSessionResponse::getChangesList);
-    try (connection; var changes = new Changes(connection, source, new WatchOptions(), Duration.ofMillis(300))) {
+    var source = new Watch.Source<>(method, request, WatchSessionResponse::getChangesList, new WatchOptions());
+    try (connection; var changes = new Changes(connection, source, Duration.ofMillis(300))) {
       var next = CompletableFuture.supplyAsync(changes::next);
       var silent = stream();
       while (!next.isDone()) { // on a loaded machine an answer may be late, and its stream is opened again

@@ -1,5 +1,6 @@
 package dev.threadkeep.internal;
 
+import com.google.protobuf.Message;
 import com.google.protobuf.Timestamp;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,5 +27,20 @@ public final class Protos {
    */
   public static Timestamp timestamp(Instant value) {
     return Timestamp.newBuilder().setSeconds(value.getEpochSecond()).setNanos(value.getNano()).build();
+  }
+
+  /**
+   * Returns a request that continues where a token says.
+   *
+   * @param <Q> type of the request
+   * @param request the request
+   * @param field name of the field of the token
+   * @param token resume token or page token
+   * @return the request with the token; unchanged for an empty token
+   */
+  @SuppressWarnings("unchecked") // build() returns the type of the message
+  public static <Q extends Message> Q from(Q request, String field, String token) {
+    var name = request.getDescriptorForType().findFieldByName(field);
+    return token.isEmpty() ? request : (Q) request.toBuilder().setField(name, token).build();
   }
 }

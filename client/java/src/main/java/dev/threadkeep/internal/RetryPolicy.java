@@ -8,12 +8,13 @@ import dev.threadkeep.v1.SearchServiceGrpc;
 import dev.threadkeep.v1.ServerServiceGrpc;
 import dev.threadkeep.v1.SessionServiceGrpc;
 import dev.threadkeep.v1.StateServiceGrpc;
+import dev.threadkeep.v1.SubscriptionServiceGrpc;
 import dev.threadkeep.v1.ToolServiceGrpc;
 import io.grpc.MethodDescriptor.MethodType;
+import io.grpc.ServiceDescriptor;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * The methods to retry, by their idempotency_level in the protos, and how.
@@ -41,20 +42,24 @@ public record RetryPolicy(int attempts, Duration first, Duration longest) {
     return Map.of("methodConfig", List.of(Map.of("name", retryable(), "retryPolicy", policy)));
   }
 
-  /**
-   * Returns the methods to retry. Streams are excluded because they are resumed, and so is the service that has only streams.
-   */
+  /** Returns all services of threadkeep.v1. */
+  public static List<ServiceDescriptor> services() {
+    return List.of(
+        SessionServiceGrpc.getServiceDescriptor(),
+        EventServiceGrpc.getServiceDescriptor(),
+        StateServiceGrpc.getServiceDescriptor(),
+        CompactionServiceGrpc.getServiceDescriptor(),
+        SearchServiceGrpc.getServiceDescriptor(),
+        MemoryServiceGrpc.getServiceDescriptor(),
+        ToolServiceGrpc.getServiceDescriptor(),
+        ServerServiceGrpc.getServiceDescriptor(),
+        SubscriptionServiceGrpc.getServiceDescriptor(),
+        ConsumerServiceGrpc.getServiceDescriptor());
+  }
+
+  /** Returns the methods to retry. Streams are excluded because they are resumed. */
   public static List<Map<String, String>> retryable() {
-    return Stream.of(
-            SessionServiceGrpc.getServiceDescriptor(),
-            EventServiceGrpc.getServiceDescriptor(),
-            StateServiceGrpc.getServiceDescriptor(),
-            CompactionServiceGrpc.getServiceDescriptor(),
-            SearchServiceGrpc.getServiceDescriptor(),
-            MemoryServiceGrpc.getServiceDescriptor(),
-            ToolServiceGrpc.getServiceDescriptor(),
-            ServerServiceGrpc.getServiceDescriptor(),
-            ConsumerServiceGrpc.getServiceDescriptor())
+    return services().stream()
         .flatMap(service -> service.getMethods().stream())
         .filter(method -> method.getType() == MethodType.UNARY && (method.isSafe() || method.isIdempotent()))
         .map(method -> Map.of("service", method.getServiceName(), "method", method.getBareMethodName()))

@@ -4,6 +4,7 @@ import com.google.gson.*;
 import com.google.protobuf.Message;
 import com.google.protobuf.MessageLite;
 import dev.threadkeep.*;
+import dev.threadkeep.conformance.Flavors.*;
 import dev.threadkeep.filter.*;
 import dev.threadkeep.options.*;
 import dev.threadkeep.v1.*;
@@ -23,7 +24,7 @@ import java.util.stream.Stream;
 public final class Driver {
   private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
   private static final ExecutorService WORKERS = Executors.newCachedThreadPool();
-  private static final Map<String, ThreadkeepClient> CLIENTS = new ConcurrentHashMap<>();
+  private static final Map<String, AnyClient> CLIENTS = new ConcurrentHashMap<>();
   /** What ends watches and consumers, by id; they may be canceled before they are opened. */
   private static final Map<JsonElement, CompletableFuture<Runnable>> ENDS = new ConcurrentHashMap<>();
 
@@ -50,7 +51,7 @@ public final class Driver {
     return made.build();
   }
 
-  private static Map<String, Object> answer(JsonObject p, ThreadkeepClient own) throws IOException {
+  private static Map<String, Object> answer(JsonObject p, AnyClient own) throws IOException {
     var timeout = p.has("timeout_ms") ? Duration.ofMillis(p.get("timeout_ms").getAsLong()) : null;
     var client = own == null || timeout == null ? own : own.withTimeout(timeout);
     var method = p.has("rpc") ? method("threadkeep.v1." + text(p, "rpc")) : null;
@@ -65,7 +66,7 @@ public final class Driver {
       case "connect" -> {
         var builder = ThreadkeepClient.builder().address(text(p, "address")).token(text(p, "token")).app(text(p, "app"));
         if (p.has("tls")) builder.tls(credentials(p.getAsJsonObject("tls")));
-        CLIENTS.put(text(p, "client"), builder.userId(text(p, "user_id")).timeout(timeout).build());
+        CLIENTS.put(text(p, "client"), Flavors.of(builder.userId(text(p, "user_id")).timeout(timeout).build()));
       }
       case "close" -> client.close();
       case "call" -> ok.put("response", packed(client.call(method, request)));
@@ -74,7 +75,7 @@ public final class Driver {
       case "pages" -> ok.put("items", pages(p, client, request).map(Driver::packed).toList());
       case "context" -> ok.put("response", packed(session.getContext(MemoryProvider.custom(ContextSpec.parseFrom(bytes(p, "spec"))))));
       case "compact" -> ok.put("response", packed(session.compact(how)));
-      case "compact_with" -> ok.put("response", session.compactWith(requested -> text(p, "summary"), how).map(Driver::packed).orElse(""));
+      case "compact_with" -> ok.put("response", session.compactWith(requested -> Flavors.summary(text(p, "summary")), how).map(Driver::packed).orElse(""));
       case "compact_context" -> ok.put("response", packed(session.compactContext(GetContextResponse.parseFrom(bytes(p, "context")), text(p, "summary"))));
       case "build" -> ok.put("event", packed(build(text(p, "builder"), p.getAsJsonObject("args"))));
       case "watch" -> follow(p, client, request);
@@ -97,7 +98,7 @@ public final class Driver {
     return (MethodDescriptor<Object, Object>) methods.filter(one -> one.getFullMethodName().equals(name)).findAny().get();
   }
 
-  private static AppendEventsResponse append(JsonObject p, SessionHandle session) throws IOException {
+  private static AppendEventsResponse append(JsonObject p, AnySession session) throws IOException {
     var delta = StateDelta.parseFrom(bytes(p, "state_delta"));
     var events = events(p.getAsJsonArray("events"));
     if (p.has("expected_log_version") && p.has("expected_last_event_id")) // which the SDK's type cannot say
@@ -115,8 +116,8 @@ public final class Driver {
     }).response();
   }
 
-  private static Stream<?> pages(JsonObject p, ThreadkeepClient client, Object request) {
-    Pages<?> pages;
+  private static Stream<?> pages(JsonObject p, AnyClient client, Object request) {
+    Stream<?> pages;
     if (request instanceof ListSessionsRequest sessions) pages = client.sessions(o -> all(p, o.with(own -> own.mergeFrom(sessions))));
     else if (request instanceof ListEventsRequest list) pages = client.session(list.getSession()).events(o -> o.with(own -> own.mergeFrom(list)));
     else if (request instanceof SearchEventsRequest search)
@@ -135,15 +136,15 @@ public final class Driver {
       var compactions = (ListCompactionsRequest) request;
       pages = client.session(compactions.getSession()).compactions(compactions.getPageSize());
     }
-    return pages.stream().limit(p.has("limit") ? p.get("limit").getAsLong() : Long.MAX_VALUE);
+    return pages.limit(p.has("limit") ? p.get("limit").getAsLong() : Long.MAX_VALUE);
   }
 
   private static void all(JsonObject p, Scoped<?> options) {
     if (p.has("all_users")) options.allUsers();
   }
 
-  private static void follow(JsonObject p, ThreadkeepClient client, Object request) {
-    Changes changes;
+  private static void follow(JsonObject p, AnyClient client, Object request) {
+    Follower changes;
     if (request instanceof WatchSessionRequest one) {
       Start start = one.hasAfterSeq() ? Start.afterSeq(one.getAfterSeq()) : one.hasResumeToken() ? Start.token(one.getResumeToken()) : Start.now();
       changes = client.session(one.getSession()).watch(o -> options(p, o.from(start), one.hasFilter(), one.getFilter()));
@@ -158,7 +159,7 @@ public final class Driver {
       });
     }
     endOf(p.get("id")).complete(changes::close);
-    changes.forEachRemaining(change -> say(p, "item", packed(change)));
+    changes.forEach(change -> say(p, "item", packed(change)));
   }
 
   private static List<SessionEvent> events(JsonArray packed) throws IOException {
@@ -169,7 +170,7 @@ public final class Driver {
     return events;
   }
 
-  private static List<Map<String, Object>> streamed(JsonObject p, SessionHandle session) throws IOException {
+  private static List<Map<String, Object>> streamed(JsonObject p, AnySession session) throws IOException {
     var sent = new ArrayList<CompletableFuture<Appended>>();
     try (var stream = session.appendStream(64)) {
       for (var batch : p.getAsJsonArray("batches")) sent.add(stream.send(events(batch.getAsJsonArray())));
@@ -179,7 +180,7 @@ public final class Driver {
   }
 
   /** Appends and reads as a memory provider says. */
-  private static Map<String, Object> provided(JsonObject p, SessionHandle session) throws IOException {
+  private static Map<String, Object> provided(JsonObject p, AnySession session) throws IOException {
     var own = session.withMemory(switch (text(p, "provider")) {
       case "none" -> MemoryProvider.none();
       case "read_only" -> MemoryProvider.readOnly();
@@ -195,7 +196,7 @@ public final class Driver {
   }
 
   /** Works until it is canceled. The handler parks and fails what the request says, and reports the others. */
-  private static void consume(JsonObject p, ThreadkeepClient client) {
+  private static void consume(JsonObject p, AnyClient client) {
     var failed = new AtomicBoolean();
     ConsumerHandle.Handler handler = delivery -> {
       for (var event : delivery.change().getBatch().getEventsList().stream().limit(1).toList()) {

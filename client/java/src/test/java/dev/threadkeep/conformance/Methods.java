@@ -2,9 +2,9 @@ package dev.threadkeep.conformance;
 
 import com.google.protobuf.Message;
 import com.google.protobuf.MessageOrBuilder;
-import dev.threadkeep.SessionHandle;
-import dev.threadkeep.StateHandle;
-import dev.threadkeep.ThreadkeepClient;
+import dev.threadkeep.conformance.Flavors.AnyClient;
+import dev.threadkeep.conformance.Flavors.AnySession;
+import dev.threadkeep.conformance.Flavors.AnyState;
 import dev.threadkeep.history.ForkOptions;
 import dev.threadkeep.history.Point;
 import dev.threadkeep.options.SessionsOptions;
@@ -16,7 +16,7 @@ final class Methods {
   private Methods() {}
 
   /** Calls the SDK's own method for the RPC of a request. */
-  static Message call(ThreadkeepClient client, Message request) {
+  static Message call(AnyClient client, Message request) {
     if (request instanceof GetStateRequest read) {
       var state = handle(client, read.getScope(), read.getSession()).get(own -> own.mergeFrom(read));
       return GetStateResponse.newBuilder().setState(state).build();
@@ -76,7 +76,7 @@ final class Methods {
     if (!request.getOperationId().isEmpty()) options.operationId(request.getOperationId());
   }
 
-  private static Message erased(SessionHandle session, EraseEventsRequest request) {
+  private static Message erased(AnySession session, EraseEventsRequest request) {
     var rest = request.toBuilder().clearEventIds().clearInvocationIds().clearBranch().build();
     if (!request.getBranch().isEmpty()) return session.eraseBranch(request.getBranch(), own -> own.mergeFrom(rest));
     return request.getInvocationIdsCount() > 0
@@ -84,7 +84,7 @@ final class Methods {
         : session.eraseEvents(request.getEventIdsList(), own -> own.mergeFrom(rest));
   }
 
-  private static Message removed(ThreadkeepClient client, Message request) {
+  private static Message removed(AnyClient client, Message request) {
     if (request instanceof PopEventsRequest pop) {
       return session(client, pop.getSession()).pop(pop.getCount(), own -> own.mergeFrom(pop));
     }
@@ -106,11 +106,11 @@ final class Methods {
     return session(client, suffix.getSession()).replaceSuffix(suffix.getExpectedEventIdsList(), suffix.getEventsList(), own -> own.mergeFrom(rest));
   }
 
-  private static SessionHandle session(ThreadkeepClient client, SessionRef ref) {
+  private static AnySession session(AnyClient client, SessionRef ref) {
     return client.session(ref);
   }
 
-  private static StateHandle handle(ThreadkeepClient client, StateScope scope, SessionRef ref) {
+  private static AnyState handle(AnyClient client, StateScope scope, SessionRef ref) {
     return switch (scope) {
       case STATE_SCOPE_USER -> client.userState(ref.getUserId());
       case STATE_SCOPE_APP -> client.appState(ref.getApp());
@@ -118,13 +118,13 @@ final class Methods {
     };
   }
 
-  private static long patched(StateHandle handle, PatchStateRequest patch) {
+  private static long patched(AnyState handle, PatchStateRequest patch) {
     return patch.hasExpectedVersion()
         ? handle.patch(patch.getExpectedVersion(), own -> own.mergeFrom(patch.getPatch()))
         : handle.patch(own -> own.mergeFrom(patch.getPatch()));
   }
 
-  private static Message lookedUp(ThreadkeepClient client, GetMemoriesRequest get) {
+  private static Message lookedUp(AnyClient client, GetMemoriesRequest get) {
     var entries = client.memory(get.getScope()).get(get.getNamesList(), own -> own.setRefreshTtl(get.getRefreshTtl()));
     var response = GetMemoriesResponse.newBuilder();
     for (int n = 0; n < entries.size(); n++) {

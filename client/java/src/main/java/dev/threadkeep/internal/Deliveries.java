@@ -1,10 +1,10 @@
-package dev.threadkeep;
+package dev.threadkeep.internal;
 
-import dev.threadkeep.internal.Backoff;
-import dev.threadkeep.internal.Member;
+import dev.threadkeep.ThreadkeepException;
 import dev.threadkeep.v1.ConsumeRequest;
 import dev.threadkeep.v1.ConsumeResponse;
 import dev.threadkeep.v1.ConsumerServiceGrpc;
+import dev.threadkeep.v1.Delivery;
 import dev.threadkeep.v1.JoinConsumer;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -20,14 +20,19 @@ import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.SplittableRandom;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /** The deliveries of a consumer, as one member after another. One thread runs it; the others send it signals. */
-final class Deliveries implements Runnable {
+public final class Deliveries implements Runnable {
+  /** Receives deliveries. */
+  @FunctionalInterface
+  public interface Sink {
+    /** Called with a delivery, the stream that its outcome goes to, and what to run once it is settled. */
+    void deliver(Delivery delivery, Member member, Runnable settled);
+  }
+
   private static final Duration SILENCE = Duration.ofSeconds(30);
 
   /** Time that a leaving member waits until the server confirms its acknowledgments. */
@@ -37,7 +42,7 @@ final class Deliveries implements Runnable {
 
   private final Connection connection;
   private final JoinConsumer join;
-  private final Consumer<Delivery> sink;
+  private final Sink sink;
   private final Consumer<Optional<ThreadkeepException>> done;
   private final boolean refills;
   private final Backoff backoff = new Backoff(OptionalInt.empty(), new SplittableRandom());
@@ -45,9 +50,9 @@ final class Deliveries implements Runnable {
   private final Consumer<ThreadkeepException> ending = how -> news.add(() -> fail(how));
 
   /** Work by partition. A partition that is here has a delivery in {@code ready} or at work; the others wait for it. */
-  private final Map<Integer, Queue<dev.threadkeep.v1.Delivery>> lanes = new HashMap<>();
+  private final Map<Integer, Queue<Delivery>> lanes = new HashMap<>();
 
-  private final Queue<dev.threadkeep.v1.Delivery> ready = new ArrayDeque<>();
+  private final Queue<Delivery> ready = new ArrayDeque<>();
 
   /** Number of deliveries that may be delivered now. */
   private long room;
@@ -66,8 +71,8 @@ final class Deliveries implements Runnable {
    * Calls {@code sink} with deliveries, on its own thread, as long as there is {@code room}; if it {@code refills}, a delivery
    * that is settled makes room for another.
    */
-  Deliveries(
-      Connection connection, JoinConsumer join, long room, boolean refills, Consumer<Delivery> sink,
+  public Deliveries(
+      Connection connection, JoinConsumer join, long room, boolean refills, Sink sink,
       Consumer<Optional<ThreadkeepException>> done) {
     this.connection = connection;
     this.join = join;
@@ -77,22 +82,15 @@ final class Deliveries implements Runnable {
     this.done = done;
   }
 
-  /** Makes a subscriber a member. */
-  static void subscribe(Connection connection, JoinConsumer join, Flow.Subscriber<? super Delivery> subscriber) {
-    var subscription = new Subscription(connection, join, subscriber);
-    subscriber.onSubscribe(subscription);
-    subscription.deliveries.start();
-  }
-
   /** Runs it on a thread of its own. */
-  void start() {
+  public void start() {
     var thread = new Thread(this, "threadkeep-consumer-" + join.getName());
     thread.setDaemon(true);
     thread.start();
   }
 
   /** Starts no more deliveries, waits for those at work, and leaves. */
-  void stop() {
+  public void stop() {
     news.add(
         () -> {
           stopping = true;
@@ -103,7 +101,7 @@ final class Deliveries implements Runnable {
   }
 
   /** Leaves without waiting for the deliveries at work; those that are not settled are delivered again. */
-  void leave() {
+  public void leave() {
     news.add(
         () -> {
           stopping = true;
@@ -112,12 +110,12 @@ final class Deliveries implements Runnable {
   }
 
   /** Makes room for more deliveries. */
-  void request(long more) {
+  public void request(long more) {
     news.add(() -> room = room + more < 0 ? Long.MAX_VALUE : room + more);
   }
 
   /** Fails with this error, once no delivery is at work. */
-  void abort(ThreadkeepException how) {
+  public void abort(ThreadkeepException how) {
     news.add(() -> fail(how));
   }
 
@@ -137,7 +135,7 @@ final class Deliveries implements Runnable {
         }
       }
     } catch (InterruptedException interrupted) {
-      fail(ThreadkeepException.of(Status.Code.CANCELLED, "the consumer was interrupted"));
+      fail(Errors.of(Status.Code.CANCELLED, "the consumer was interrupted"));
     } catch (RuntimeException unexpected) {
       fail(ThreadkeepException.from(unexpected));
     } finally {
@@ -159,7 +157,7 @@ final class Deliveries implements Runnable {
       over = true;
     } else if (call != null) {
       var quiet = "no heartbeat from %s for %d s".formatted(connection.address(), SILENCE.toSeconds());
-      ended(call, ThreadkeepException.of(Status.Code.UNAVAILABLE, quiet));
+      ended(call, Errors.of(Status.Code.UNAVAILABLE, quiet));
     } else if (!stopping) {
       open();
     } else {
@@ -176,7 +174,7 @@ final class Deliveries implements Runnable {
       }
       room--;
       working++;
-      sink.accept(new Delivery(next, member, () -> news.add(() -> settled(next.getPartition()))));
+      sink.deliver(next, member, () -> news.add(() -> settled(next.getPartition())));
     }
   }
 
@@ -225,7 +223,7 @@ final class Deliveries implements Runnable {
 
           @Override
           public void onClose(Status status, Metadata trailers) {
-            var end = ThreadkeepException.of(Status.Code.UNAVAILABLE, "the server ended the stream");
+            var end = Errors.of(Status.Code.UNAVAILABLE, "the server ended the stream");
             news.add(() -> ended(opened, status.isOk() ? end : connection.failure(status, trailers)));
           }
         },
@@ -292,51 +290,6 @@ final class Deliveries implements Runnable {
       member.end();
       call.cancel(why, null);
       call = null;
-    }
-  }
-
-  /** A subscriber as the member of a consumer. */
-  private static final class Subscription implements Flow.Subscription {
-    private final Flow.Subscriber<? super Delivery> subscriber;
-    private final Deliveries deliveries;
-    private final AtomicBoolean canceled = new AtomicBoolean();
-
-    Subscription(Connection connection, JoinConsumer join, Flow.Subscriber<? super Delivery> subscriber) {
-      this.subscriber = subscriber;
-      this.deliveries = new Deliveries(connection, join, 0, false, this::deliver, this::finish);
-    }
-
-    @Override
-    public void request(long n) {
-      if (n > 0) {
-        deliveries.request(n);
-      } else {
-        deliveries.abort(ThreadkeepException.from(new IllegalArgumentException("a subscriber must request at least 1")));
-      }
-    }
-
-    @Override
-    public void cancel() {
-      if (canceled.compareAndSet(false, true)) {
-        deliveries.leave();
-      }
-    }
-
-    private void deliver(Delivery delivery) {
-      if (!canceled.get()) {
-        subscriber.onNext(delivery);
-      }
-    }
-
-    private void finish(Optional<ThreadkeepException> error) {
-      if (canceled.get()) {
-        return;
-      }
-      if (error.isPresent()) {
-        subscriber.onError(error.get());
-      } else {
-        subscriber.onComplete();
-      }
     }
   }
 }

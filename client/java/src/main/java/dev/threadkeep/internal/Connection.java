@@ -1,8 +1,7 @@
-package dev.threadkeep;
+package dev.threadkeep.internal;
 
-import com.google.protobuf.Message;
-import dev.threadkeep.internal.Reconnect;
-import dev.threadkeep.internal.RetryPolicy;
+import dev.threadkeep.ThreadkeepClient;
+import dev.threadkeep.ThreadkeepException;
 import io.grpc.CallOptions;
 import io.grpc.ClientInterceptor;
 import io.grpc.Context;
@@ -26,10 +25,12 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** One connection to one server: opening, calling, closing. */
-final class Connection implements AutoCloseable {
-  static final System.Logger LOG = System.getLogger("dev.threadkeep");
+public final class Connection implements AutoCloseable {
+  /** The log of this SDK. */
+  public static final System.Logger LOG = System.getLogger("dev.threadkeep");
 
-  static final int MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+  /** Maximum size of a message in either direction. */
+  public static final int MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
   private static final Duration CLOSES_WITHIN = Duration.ofSeconds(5);
 
@@ -51,7 +52,7 @@ final class Connection implements AutoCloseable {
   private volatile boolean closed;
 
   /** Builds the channel; {@code configure} has the last word. */
-  Connection(
+  public Connection(
       String address, List<ClientInterceptor> interceptors, RetryPolicy retry, ManagedChannelBuilder<?> builder,
       Consumer<ManagedChannelBuilder<?>> configure) {
     this.address = address;
@@ -74,12 +75,13 @@ final class Connection implements AutoCloseable {
     Reconnect.often(channel);
   }
 
-  String address() {
+  /** Returns the address of the server. */
+  public String address() {
     return address;
   }
 
   /** Returns the channel with the credential. Throws IllegalStateException once the client is closed. */
-  ManagedChannel channel() {
+  public ManagedChannel channel() {
     if (closed) {
       throw new IllegalStateException("the client is closed");
     }
@@ -87,7 +89,7 @@ final class Connection implements AutoCloseable {
   }
 
   /** gRPC retries the codes of the policy itself; a connection that breaks during a call can also return another code. */
-  <Q, R> R call(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
+  public <Q, R> R call(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
     var options = options(timeout);
     for (int attempt = 1; ; attempt++) {
       try {
@@ -102,13 +104,21 @@ final class Connection implements AutoCloseable {
   }
 
   /** Calls like {@link #call}, without waiting. */
-  <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
+  public <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
     var future = new CompletableFuture<R>();
     attempt(method, request, options(timeout), future, 1);
     return future;
   }
 
   private <Q, R> void attempt(MethodDescriptor<Q, R> method, Q request, CallOptions options, CompletableFuture<R> future, int attempt) {
+    try {
+      send(method, request, options, future, attempt);
+    } catch (ThreadkeepException noToken) {
+      future.completeExceptionally(noToken);
+    }
+  }
+
+  private <Q, R> void send(MethodDescriptor<Q, R> method, Q request, CallOptions options, CompletableFuture<R> future, int attempt) {
     var answer = ClientCalls.futureUnaryCall(channel().newCall(method, options), request);
     future.whenComplete((response, error) -> answer.cancel(true)); // no effect unless the future was canceled
     answer.addListener(
@@ -130,19 +140,23 @@ final class Connection implements AutoCloseable {
         Runnable::run);
   }
 
-  /** Runs this after a pause, unless the future was canceled or the client was closed. */
+  /** Runs this after a pause, in the context of the call, unless the future was canceled or the client was closed. */
   private void later(Duration pause, Runnable attempt, CompletableFuture<?> future) {
     var timer = CompletableFuture.delayedExecutor(pause.toNanos(), TimeUnit.NANOSECONDS);
     timer.execute(
-        () -> {
-          try {
-            if (!future.isDone()) {
-              attempt.run();
-            }
-          } catch (IllegalStateException isClosed) {
-            future.completeExceptionally(failure(Status.CANCELLED, null));
-          }
-        });
+        Context.current()
+            .wrap(
+                () -> {
+                  try {
+                    if (!future.isDone()) {
+                      attempt.run();
+                    }
+                  } catch (IllegalStateException isClosed) {
+                    future.completeExceptionally(failure(Status.CANCELLED, null));
+                  } catch (RuntimeException unexpected) { // of an interceptor
+                    future.completeExceptionally(unexpected);
+                  }
+                }));
   }
 
   /** Returns whether a failed call is sent again here: one whose connection broke, with a code that gRPC does not retry. */
@@ -176,23 +190,16 @@ final class Connection implements AutoCloseable {
     return timeout.isZero() ? CallOptions.DEFAULT : CallOptions.DEFAULT.withDeadlineAfter(timeout);
   }
 
-  /** Returns the request with a resume token or a page token in the field of this name, if there is one. */
-  @SuppressWarnings("unchecked") // build() returns the type of the message
-  static <Q extends Message> Q from(Q request, String field, String token) {
-    var name = request.getDescriptorForType().findFieldByName(field);
-    return token.isEmpty() ? request : (Q) request.toBuilder().setField(name, token).build();
-  }
-
   /** Returns the typed error of a failed call. */
-  ThreadkeepException failure(Status status, Metadata trailers) {
-    var error = ThreadkeepException.of(status, trailers);
+  public ThreadkeepException failure(Status status, Metadata trailers) {
+    var error = Errors.of(status, trailers);
     boolean unavailable = error.code() == Status.Code.UNAVAILABLE;
     if (closed && (unavailable || error.code() == Status.Code.CANCELLED)) {
-      return ThreadkeepException.of(Status.Code.CANCELLED, "the call was canceled: the client is closed");
+      return Errors.of(Status.Code.CANCELLED, "the call was canceled: the client is closed");
     }
     if (error.code() == Status.Code.CANCELLED && !canceledHere() && !error.isOfServer()) {
       // An overloaded server or a proxy ended it.
-      return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(CANCELED.formatted(address, error.description())), trailers);
+      return Errors.of(Status.UNAVAILABLE.withDescription(CANCELED.formatted(address, error.description())), trailers);
     }
     boolean unclear = error.code() == Status.Code.INTERNAL || error.code() == Status.Code.UNKNOWN;
     boolean absent = unavailable || unclear && Stream.of(BROKEN).anyMatch(error.description()::contains);
@@ -206,7 +213,7 @@ final class Connection implements AutoCloseable {
     String said = root == error ? error.description() : root.getMessage();
     String why = (said == null ? root.toString() : said).lines().findFirst().orElse("");
     String message = (why.contains(NOT_HTTP2) ? ELSEWHERE : ABSENT).formatted(address, why);
-    return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(message).withCause(status.getCause()), trailers);
+    return Errors.of(Status.UNAVAILABLE.withDescription(message).withCause(status.getCause()), trailers);
   }
 
   /** Returns whether the caller may have canceled the call: a blocking call ends when its thread is interrupted. */
@@ -215,11 +222,12 @@ final class Connection implements AutoCloseable {
   }
 
   /** Calls this with the error of a stream when the connection is closed. */
-  void add(Consumer<ThreadkeepException> ending) {
+  public void add(Consumer<ThreadkeepException> ending) {
     streams.add(ending);
   }
 
-  void remove(Consumer<ThreadkeepException> ending) {
+  /** Calls this no more. */
+  public void remove(Consumer<ThreadkeepException> ending) {
     streams.remove(ending);
   }
 
