@@ -14,11 +14,9 @@ from sqlalchemy.sql import ClauseElement
 
 from ....domain.context import ContextSpec, select_context
 from ....domain.model import ROLES, ContextEvent, SessionRef, Tools, Versions, WindowEvent
-from ...contract.codec import Reading
 from ...contract.compaction import WindowRead
 from ...contract.events import ContextPage, budgeted, context_page
 from ...contract.history import AsOf
-from ..engine.statements import Record
 from ..history.moments import Moment, Moments
 from ..schema.history import ALL_LEADS
 from ..schema.tables import ACTIVE_LEAD, LEAD, events
@@ -42,7 +40,11 @@ _AUTHORS = (_e.author, _e.author_role)
 
 _by_position = itemgetter(ContextEvent._fields.index("position"))
 
-_UNREAD = ("turn_start", "archived", "tools", "body")
+# As few as a window needs, in the order in which read_window takes them.
+_OF_WINDOWS = (
+    *(_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic),
+    *(_e.event_id, _e.position, _e.tokens, _e.size, _e.content_bytes),
+)
 # Of events whose other columns do not have all that plans without text need.
 _TIED_BODY = sa.case((sa.or_(_e.tools != int(Tools.NONE), _e.content_bytes < 0), _e.body))
 
@@ -143,36 +145,43 @@ def _window_then_query(*, authors: bool) -> ClauseElement:
 
 def read_window(scanner: Scanner, tenant: str, ref: SessionRef, *, with_text: bool) -> WindowRead:
     session = require(scanner.connection, tenant, ref)
-    query = (
-        sa.select(
-            *(column for column in events.c if column.name not in _UNREAD), (_e.body if with_text else _TIED_BODY).label("body")
-        )
-        .where(*window_of(session.id))
-        .order_by(_e.position)
-    )
+    query = sa.select(*_OF_WINDOWS, (_e.body if with_text else _TIED_BODY).label("body"))
+    query = query.where(*window_of(session.id)).order_by(_e.position)
     found: list[WindowEvent] = []
     bodies: dict[str, bytes] = {}
-    for row in scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
-        if row.body is None:
-            found.append(_event(row, None))
-            continue
-        bodies[row.event_id] = body = scanner.codec.decrypt(row.body)
-        found.append(_event(row, scanner.codec.reading(body)))
+    # Unpacked rows: there may be hundreds of thousands, and each attribute of a row costs as much as a field of the event.
+    for (
+        seq,
+        time,
+        role,
+        author,
+        author_role,
+        branch,
+        synthetic,
+        event_id,
+        position,
+        tokens,
+        size,
+        content,
+        body,
+    ) in scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
+        event = WindowEvent(
+            seq=seq,
+            time=time,
+            role=ROLES[role],
+            author=author,
+            author_role=author_role,
+            branch=branch,
+            synthetic=bool(synthetic),
+            event_id=event_id,
+            position=position,
+            tokens=tokens,
+            size=size,
+            content_bytes=content,
+        )
+        if body is not None:
+            bodies[event_id] = plain = scanner.codec.decrypt(body)
+            read = scanner.codec.reading(plain)
+            event.prompt_text, event.content_bytes, event.calls, event.results, event.result_names = read
+        found.append(event)
     return WindowRead(found, bodies, session_of(session))
-
-
-def _event(row: Record, reading: Reading | None) -> WindowEvent:
-    return WindowEvent(
-        row.seq,
-        row.time,
-        ROLES[row.role],
-        row.author,
-        row.author_role,
-        row.branch,
-        bool(row.synthetic),
-        event_id=row.event_id,
-        position=row.position,
-        tokens=row.tokens,
-        size=row.size,
-        **({"content_bytes": row.content_bytes} if reading is None else reading._asdict()),
-    )
