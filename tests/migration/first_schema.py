@@ -86,7 +86,7 @@ EVENTS = (_event(1, "e1", 1), _event(2, "e2", 2, author="seller"), _event(3, "e3
 
 def build(connection: Connection) -> None:
     """Creates the first schema with its data in an empty database."""
-    _migrate(connection, FIRST)
+    migrate(connection, FIRST)
     meta = (("schema_version", "1"), ("oldest_code", "1"), ("store_id", STORE_ID))
     _insert(connection, "threadkeep_meta", '"key", "value"', meta)
     _insert(connection, "sessions", SESSION_COLUMNS, SESSIONS)
@@ -101,12 +101,12 @@ def build(connection: Connection) -> None:
 
 def upgrade(connection: Connection, version: int) -> None:
     """Migrates the database to a later schema."""
-    _migrate(connection, f"{version:04}")
+    migrate(connection, f"{version:04}")
     for key in ("schema_version", "oldest_code"):
         connection.exec_driver_sql(f"UPDATE threadkeep_meta SET value = '{version}' WHERE key = '{key}'")
 
 
-def _migrate(connection: Connection, revision: str) -> None:
+def migrate(connection: Connection, revision: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(sql_package.__path__[0]) / "schema" / "migrations"))
     config.attributes["connection"] = connection

@@ -1,0 +1,1 @@
+"""Databases of every schema since the first: what they hold, and how their rows are kept as text."""
