@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A subscription whose source is asked for items by one thread at a time, on the default executor of CompletableFuture: after each
+ * A subscription whose source is called for items by one thread at a time, on the default executor of CompletableFuture: after each
  * request of the subscriber and each signal of the source.
  *
  * @param <T> type of the items
@@ -46,7 +46,7 @@ public abstract class Emitter<T> implements Flow.Subscription {
   /** Releases the source. Called once. */
   protected abstract void release();
 
-  /** Has the source asked again. Any thread may call it. */
+  /** Calls the source again. Any thread may do it. */
   protected final void wake() {
     if (signals.getAndIncrement() == 0) {
       EXECUTOR.execute(this::work);

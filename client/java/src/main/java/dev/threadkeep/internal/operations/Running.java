@@ -30,7 +30,7 @@ public final class Running<T> {
     this.caller = caller;
   }
 
-  /** Starts an operation. Whatever it throws fails the future; canceling the future cancels the call in progress. */
+  /** Starts an operation. An exception of it fails the future; canceling the future cancels the call in progress. */
   public static <T> CompletableFuture<T> start(Caller caller, Supplier<Operation<T>> first) {
     var running = new Running<T>(caller);
     running.outcome.whenComplete((value, error) -> running.current.cancel(true)); // no effect unless it was canceled
