@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import Connection
 
 from tests.store.engines.test_plans import NO_INDEX
 from tests.store.engines.test_plans_postgres import thrown_away
 from tests.support.codec import CODEC, draft
 from tests.support.runs.thoroughness import size
 from tests.support.sessions import TENANT, append, create, ref
-from tests.support.statements import executed, looked_at
+from tests.support.statements import Read, executed, looked_at, steps_of_read
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role, Usage
 from threadkeep_server.store.contract.breakdowns import UsageQuery
 from threadkeep_server.store.contract.events import EventQuery
 from threadkeep_server.store.contract.loading import LoadQuery
-from threadkeep_server.store.sql.engine.sqlite_driver import driver
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 BRANCHES, ON_EACH = 20, 5
 SHORT, LONG = 1000, size(100_000, 4000)
 FEW = 300
-Read = Callable[[SqlStore], Awaitable[Any]]
 ON_BRANCH = EventFilter(branch="b7", exact_branch=True)
 READS: dict[str, Read] = {
     "branch": lambda store: store.list_events(TENANT, ref(), EventQuery(ON_BRANCH, limit=50)),
@@ -67,36 +63,8 @@ async def test_a_read_takes_as_many_steps_of_a_long_log(sqlite: SqlStore, monkey
     for length in (SHORT, LONG):
         await grow(sqlite, length)
         for name, read in {**READS, "branches": LISTED, "first branches": FIRST}.items():
-            with monkeypatch.context() as patch:
-                steps[name].append(await _steps_of(sqlite, read, patch))
+            steps[name].append(await steps_of_read(sqlite, read, monkeypatch))
     assert all(0 < many <= few * 1.3 for few, many in steps.values()), steps
-
-
-async def _steps_of(store: SqlStore, read: Read, patch: pytest.MonkeyPatch) -> int:
-    """Returns the steps of SQLite's virtual machine."""
-    taken = 0
-    engine = store._engine
-    run = engine.read
-
-    def step() -> int:
-        nonlocal taken
-        taken += 1
-        return 0
-
-    async def counted(unit: Callable[[Connection], Any], **options: Any) -> Any:
-        def work(connection: Connection) -> Any:
-            raw = driver(connection)
-            raw.set_progress_handler(step, 1)
-            try:
-                return unit(connection)
-            finally:
-                raw.set_progress_handler(None, 0)
-
-        return await run(work, **options)
-
-    patch.setattr(engine, "read", counted)
-    await read(store)
-    return taken
 
 
 @pytest.mark.postgres

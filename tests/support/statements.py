@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from threadkeep_server.store.sql.engine.sqlite_driver import driver
 from threadkeep_server.store.sql.store import SqlStore
 
+Read = Callable[[SqlStore], Awaitable[Any]]
 Executed = list[tuple[str, Sequence[Any]]]
 
 
 async def executed(read: Awaitable[Any], table: str) -> Executed:
-    """Returns the statements that select from the table first, with their parameters."""
+    """Returns the statements that select from the table first, with their parameters; all if the table is empty."""
     found: Executed = []
 
     def before(_connection: Any, _cursor: Any, sql: str, params: Any, *_: object) -> None:
@@ -51,6 +53,34 @@ async def steps_of(store: SqlStore, statements: Executed) -> int:
         return taken
 
     return await store._engine.read(count)
+
+
+async def steps_of_read(store: SqlStore, read: Read, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Returns the steps that SQLite's virtual machine takes for everything that the read does."""
+    taken = 0
+    engine = store._engine
+    run = engine.read
+
+    def step() -> int:
+        nonlocal taken
+        taken += 1
+        return 0
+
+    async def counted(unit: Callable[[Connection], Any], **options: Any) -> Any:
+        def work(connection: Connection) -> Any:
+            raw = driver(connection)
+            raw.set_progress_handler(step, 1)
+            try:
+                return unit(connection)
+            finally:
+                raw.set_progress_handler(None, 0)
+
+        return await run(work, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "read", counted)
+        await read(store)
+    return taken
 
 
 async def looked_at(store: SqlStore, sql: str, params: Sequence[Any]) -> tuple[int, str]:

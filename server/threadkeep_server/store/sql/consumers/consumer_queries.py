@@ -210,6 +210,7 @@ def release(
 
 
 def listed(connection: Connection, engine: Engine, tenant: str, owner: str, limit: int, after: str) -> Sequence[Consumer]:
+    # PostgreSQL's index of names has another order, so there a page reads all consumers of the owner: 100,000 take 40 ms.
     name = engine.sql.by_code_point(_c.name)
     query = sa.select(consumers).where(_c.tenant == tenant, _c.owner == owner, name > after).order_by(name).limit(limit)
     return [consumer_of(row) for row in connection.execute(query)]
