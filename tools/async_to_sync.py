@@ -55,7 +55,7 @@ def renamed(name: str) -> str:
     """The synchronous name of an identifier or a module."""
     if name in NAMES:
         return NAMES[name]
-    if re.fullmatch(r"_[a-z]+_aio", name):
+    if re.fullmatch(r"_?[a-z]+_aio", name):
         return name.removesuffix("_aio") + "_threads"
     return re.sub(r"Async(?=[A-Z])", "", name) if name.startswith(("Async", "_Async")) or name.endswith("AsyncStub") else name
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ._async.session_handle import AsyncSessionHandle
     from ._async.states import AsyncStateHandle
     from ._convert import CreateOptions, PatchFields
-    from ._deliveries import Park
     from ._search import MemorySelection, SearchOptions, condition, memory_entry, memory_name, memory_write, recency
+    from ._streams.deliveries import Park
     from ._sync.client import Client
     from ._sync.memories import UserMemory
     from ._sync.session_handle import SessionHandle

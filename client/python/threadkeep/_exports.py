@@ -12,7 +12,7 @@ _NAMES = {
     "_async.session_handle": "AsyncSessionHandle",
     "_async.states": "AsyncStateHandle",
     "_convert": "CreateOptions PatchFields",
-    "_deliveries": "Park",
+    "_streams.deliveries": "Park",
     "_search": "MemorySelection SearchOptions condition memory_entry memory_name memory_write recency",
     "_sync.client": "Client",
     "_sync.memories": "UserMemory",

@@ -18,7 +18,7 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
-from threadkeep import _changes
+from threadkeep._streams import changes
 from threadkeep.v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
@@ -170,5 +170,5 @@ def first_stream_breaks_after(seconds: float, monkeypatch: pytest.MonkeyPatch) -
             raise AttributeError(name)
         return next(silences)
 
-    monkeypatch.delattr(_changes, "SILENCE")
-    monkeypatch.setattr(_changes, "__getattr__", silence, raising=False)
+    monkeypatch.delattr(changes, "SILENCE")
+    monkeypatch.setattr(changes, "__getattr__", silence, raising=False)

@@ -40,7 +40,7 @@ class Layer:
 
 
 LAYERS: Mapping[str, Layer] = {
-    "python": Layer(("python/threadkeep/_async/*.py", "python/threadkeep/_worker_aio.py"), r"\w\.{rpc}\b", "#"),
+    "python": Layer(("python/threadkeep/_async/*.py", "python/threadkeep/_streams/*_aio.py"), r"\w\.{rpc}\b", "#"),
     "typescript": Layer(("typescript/src/**/*.ts",), r"[\w)]\.{camel}\("),
     "go": Layer(("go/*.go",), r"\.raw\.\w+\.{rpc}\b"),
     # Both clients of Java run operations, which alone use the stub's methods, except those of streams in both directions.

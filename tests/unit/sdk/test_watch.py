@@ -10,7 +10,8 @@ import grpc
 import pytest
 
 import threadkeep
-from threadkeep import _backoff, errors
+from threadkeep import errors
+from threadkeep._streams import backoff
 from threadkeep.v1 import subscription_pb2 as su
 from threadkeep.v1.message_pb2 import ROLE_USER
 from threadkeep.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
@@ -55,8 +56,8 @@ async def take(changes: AsyncIterator[su.Change], count: int) -> list[su.Change]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_backoff, "FIRST", 0.001)
-    monkeypatch.setattr(_backoff, "LONGEST", 0.01)
+    monkeypatch.setattr(backoff, "FIRST", 0.001)
+    monkeypatch.setattr(backoff, "LONGEST", 0.01)
 
 
 async def test_changes_have_no_checkpoints_by_default(client: Any, fake: FakeServer) -> None:

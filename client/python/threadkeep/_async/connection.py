@@ -15,8 +15,8 @@ from .._address import endpoint
 from .._arguments import NamesArguments
 from .._channel import call_metadata, channel_options, check_plaintext_token, credentials
 from .._convert import SessionLike, app_of, encodable, session_ref, user_of
-from .._frames_aio import LoopOwner
 from .._local import MEMORY, LocalServer
+from .._streams.frames_aio import LoopOwner
 from ..errors import from_rpc_error, readable
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub

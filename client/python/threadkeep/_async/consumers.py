@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from .._convert import check
-from .._worker_aio import Worker
+from .._streams.worker_aio import Worker
 from ..v1 import consumer_service_pb2 as ns
 from ..v1.consumer_pb2 import Consumer, ParkedChange
 from ..v1.filter_pb2 import EventFilter

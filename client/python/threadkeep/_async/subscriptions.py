@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 
-from .. import _changes
-from .._backoff import Backoff
 from .._convert import SessionLike
-from .._frames_aio import Frames, pause
+from .._streams import changes
+from .._streams.backoff import Backoff
+from .._streams.frames_aio import Frames, pause
 from ..errors import ThreadkeepError, Unavailable
 from ..v1 import subscription_service_pb2 as su
 from ..v1.filter_pb2 import EventFilter
@@ -64,19 +64,19 @@ class AsyncSubscriptions(AsyncConnection):
         if max_retries is not None and max_retries < 0:
             raise ValueError("max_retries must be at least 0")
         whose = self._scope(user_id, app, labels, all_users, all_apps) if session is None else self._ref(session)
-        request = _changes.watch_request(
+        request = changes.watch_request(
             whose, filter, resume_token=resume_token, after_seq=after_seq, from_beginning=from_beginning
         )
         return self._follow(request, checkpoints, Backoff(max_retries))
 
-    async def _open(self, request: _changes.WatchRequest) -> Frames[su.WatchSessionResponse] | Frames[su.WatchAllResponse]:
+    async def _open(self, request: changes.WatchRequest) -> Frames[su.WatchSessionResponse] | Frames[su.WatchAllResponse]:
         stub = (await self._stubs()).subscriptions
         if isinstance(request, su.WatchSessionRequest):
-            return Frames(stub.WatchSession(request, metadata=self._metadata), _changes.SILENCE, self.address)
-        return Frames(stub.WatchAll(request, metadata=self._metadata), _changes.SILENCE, self.address)
+            return Frames(stub.WatchSession(request, metadata=self._metadata), changes.SILENCE, self.address)
+        return Frames(stub.WatchAll(request, metadata=self._metadata), changes.SILENCE, self.address)
 
-    async def _follow(self, request: _changes.WatchRequest, checkpoints: bool, backoff: Backoff) -> AsyncGenerator[Change]:
-        cursor = _changes.Cursor()
+    async def _follow(self, request: changes.WatchRequest, checkpoints: bool, backoff: Backoff) -> AsyncGenerator[Change]:
+        cursor = changes.Cursor()
         while True:
             try:
                 async with await self._open(request) as frames:

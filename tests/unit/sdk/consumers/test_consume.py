@@ -12,7 +12,8 @@ import grpc
 import pytest
 
 import threadkeep
-from threadkeep import _backoff, _deliveries, errors
+from threadkeep import errors
+from threadkeep._streams import backoff, deliveries
 from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1.subscription_service_pb2 import ChangeScope
 
@@ -22,9 +23,9 @@ from .consuming import END, GONE, Consuming, Stream, delivery, leave
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_backoff, "FIRST", 0.001)
-    monkeypatch.setattr(_backoff, "LONGEST", 0.01)
-    monkeypatch.setattr(_deliveries, "FAREWELL", 30.0)
+    monkeypatch.setattr(backoff, "FIRST", 0.001)
+    monkeypatch.setattr(backoff, "LONGEST", 0.01)
+    monkeypatch.setattr(deliveries, "FAREWELL", 30.0)
 
 
 @pytest.fixture
@@ -285,7 +286,7 @@ async def test_a_clean_stop_finishes_running_handlers_and_waits_for_the_server(
 async def test_a_server_that_confirms_nothing_is_disconnected_after_a_while(
     consume: Callable[..., Consuming], fake: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_deliveries, "FAREWELL", 0.3)
+    monkeypatch.setattr(deliveries, "FAREWELL", 0.3)
     stream = Stream(fake)
     consuming = consume(print)
     await stream.joined()
@@ -297,8 +298,8 @@ async def test_consuming_can_be_stopped_without_a_server(
     consume: Callable[..., Consuming], fake: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake.answers["Consume"] = [lambda requests, context: GONE.abort(context)] * 100
-    monkeypatch.setattr(_backoff, "FIRST", 60.0)
-    monkeypatch.setattr(_backoff, "LONGEST", 60.0)
+    monkeypatch.setattr(backoff, "FIRST", 60.0)
+    monkeypatch.setattr(backoff, "LONGEST", 60.0)
     consuming = consume(print)
     await asyncio.sleep(0.3)
     await consuming.end()

@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 import pytest
 
-from threadkeep import _backoff
+from threadkeep._streams import backoff
 from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1 import subscription_pb2 as su
 from threadkeep.v1.consumer_pb2 import Consumer
@@ -119,8 +119,8 @@ async def test_every_change_is_handled_and_no_partition_leaves_its_order(
         if luck.random() < 0.05:
             raise ValueError("bad luck")
 
-    monkeypatch.setattr(_backoff, "FIRST", 0.005)
-    monkeypatch.setattr(_backoff, "LONGEST", 0.05)
+    monkeypatch.setattr(backoff, "FIRST", 0.005)
+    monkeypatch.setattr(backoff, "LONGEST", 0.05)
     fake.answers["Consume"] = [server.serve] * 100_000
     consuming = Consuming(client, flavor, handle, concurrency=3)
     async with asyncio.timeout(300):

@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from threadkeep import errors
-from threadkeep._deliveries import Lanes, Member, Work
+from threadkeep._streams.deliveries import Lanes, Member, Work
 from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1.consumer_pb2 import Consumer, ParkedChange
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..._backoff import doubled
+from ..._streams.backoff import doubled
 from ..errors import ModelFailed
 
 DEFAULT_TIMEOUT = 600.0

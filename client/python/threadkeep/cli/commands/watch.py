@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ... import AsyncClient
-from ..._backoff import Backoff
+from ..._streams.backoff import Backoff
 from ...errors import SessionNotFound, ThreadkeepError
 from ...filters import event_filter, include
 from ...v1.event_pb2 import SessionEvent

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .v1 import consumer_service_pb2 as ns
+from ..v1 import consumer_service_pb2 as ns
 
 FAREWELL = 10.0
 """Seconds that a leaving member waits until the server confirms its acknowledgements."""

@@ -6,7 +6,7 @@ import random
 
 import grpc
 
-from .errors import ThreadkeepError, Unavailable
+from ..errors import ThreadkeepError, Unavailable
 
 FIRST, LONGEST = 0.1, 5.0
 """Seconds: the upper bounds of the first pause, which doubles with every failure in a row, and of the longest."""

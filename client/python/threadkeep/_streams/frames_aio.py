@@ -1,4 +1,4 @@
-"""Reading a stream of the server; `_frames_threads` does the same for the synchronous client.
+"""Reading a stream of the server; `frames_threads` does the same for the synchronous client.
 
 The two differ in what generation cannot express: here silence is a timeout of a read, which threads do not have.
 """
@@ -12,7 +12,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 import grpc
 import grpc.aio
 
-from .errors import ThreadkeepError, Unavailable, from_rpc_error, readable
+from ..errors import ThreadkeepError, Unavailable, from_rpc_error, readable
 
 Frame = TypeVar("Frame")
 

@@ -1,4 +1,4 @@
-"""Working for a consumer, with threads; `_worker_aio` does the same in tasks, for the asynchronous client.
+"""Working for a consumer, with threads; `worker_aio` does the same in tasks, for the asynchronous client.
 
 The calling thread reads the stream, handlers run in a pool. A thread cannot be canceled: handlers always finish.
 """
@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from inspect import iscoroutinefunction
 from typing import Any
 
-from . import _changes, _deliveries
-from ._backoff import Backoff
-from ._deliveries import Lanes, Member, Work
-from ._frames_threads import Frames, pause
-from .errors import ThreadkeepError, Unavailable
-from .v1 import consumer_service_pb2 as ns
-from .values.changes import Change, typed
+from ..errors import ThreadkeepError, Unavailable
+from ..v1 import consumer_service_pb2 as ns
+from ..values.changes import Change, typed
+from . import changes, deliveries
+from .backoff import Backoff
+from .deliveries import Lanes, Member, Work
+from .frames_threads import Frames, pause
 
 _GLANCE = 0.1
 """Seconds between two looks at whether to stop: a thread cannot wait for the end of the stream and for that at once."""
@@ -64,7 +64,7 @@ class Worker:
         call = self._open(_requests(join, member, wake))
         threading.Thread(target=self._leave, args=(member, call, ended), name="threadkeep-farewell", daemon=True).start()
         try:
-            with Frames[ns.ConsumeResponse](call, _changes.SILENCE, self._address) as frames:
+            with Frames[ns.ConsumeResponse](call, changes.SILENCE, self._address) as frames:
                 for frame in frames:
                     backoff.reset()
                     if frame.HasField("joined"):
@@ -86,7 +86,7 @@ class Worker:
         member.stop()
         self._idle()
         member.leave()
-        if not ended.wait(_deliveries.FAREWELL):
+        if not ended.wait(deliveries.FAREWELL):
             call.cancel()
 
     def _begin(self, work: Work) -> None:

@@ -1,4 +1,4 @@
-"""Working for a consumer, in tasks; `_worker_threads` does the same with threads, for the synchronous client.
+"""Working for a consumer, in tasks; `worker_threads` does the same with threads, for the synchronous client.
 
 Neither is generated from the other: tasks can be canceled and wait for two events at once, threads cannot.
 """
@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import grpc.aio
 
-from . import _changes, _deliveries
-from ._backoff import Backoff
-from ._deliveries import Lanes, Member, Work
-from ._frames_aio import Frames, pause
-from .errors import ThreadkeepError, Unavailable
-from .v1 import consumer_service_pb2 as ns
-from .values.changes import Change, typed
+from ..errors import ThreadkeepError, Unavailable
+from ..v1 import consumer_service_pb2 as ns
+from ..values.changes import Change, typed
+from . import changes, deliveries
+from .backoff import Backoff
+from .deliveries import Lanes, Member, Work
+from .frames_aio import Frames, pause
 
 Open = Callable[[AsyncIterator[ns.ConsumeRequest]], Awaitable[grpc.aio.StreamStreamCall[ns.ConsumeRequest, ns.ConsumeResponse]]]
 
@@ -61,7 +61,7 @@ class Worker:
         call = await self._open(_requests(join, member, wake))
         farewell = asyncio.create_task(self._leave(member, call))
         try:
-            async with Frames(call, _changes.SILENCE, self._address) as frames:
+            async with Frames(call, changes.SILENCE, self._address) as frames:
                 async for frame in frames:
                     backoff.reset()
                     if frame.HasField("joined"):
@@ -81,7 +81,7 @@ class Worker:
         member.stop()
         await self._idle()
         member.leave()
-        await asyncio.sleep(_deliveries.FAREWELL)
+        await asyncio.sleep(deliveries.FAREWELL)
         call.cancel()
 
     def _begin(self, work: Work) -> None:

@@ -1,4 +1,4 @@
-"""Reading a stream of the server; `_frames_aio` does the same for the asynchronous client.
+"""Reading a stream of the server; `frames_aio` does the same for the asynchronous client.
 
 A blocking read has no timeout, so another thread watches over it and cancels a call that has fallen silent.
 """
@@ -12,7 +12,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import grpc
 
-from .errors import Unavailable, from_rpc_error
+from ..errors import Unavailable, from_rpc_error
 
 Frame = TypeVar("Frame")
 
@@ -23,7 +23,7 @@ def pause(seconds: float, until: threading.Event | None = None) -> None:
 
 
 class LoopOwner:
-    """Threads share a channel; see `_frames_aio`."""
+    """Threads share a channel; see `frames_aio`."""
 
     def is_new(self) -> bool:
         """Always False."""

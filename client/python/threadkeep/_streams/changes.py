@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from ._convert import check
-from .v1.filter_pb2 import EventFilter
-from .v1.session_pb2 import SessionRef
-from .v1.subscription_pb2 import SESSION_CHANGE_KIND_UPDATED, Change
-from .v1.subscription_service_pb2 import ChangeScope, WatchAllRequest, WatchSessionRequest
+from .._convert import check
+from ..v1.filter_pb2 import EventFilter
+from ..v1.session_pb2 import SessionRef
+from ..v1.subscription_pb2 import SESSION_CHANGE_KIND_UPDATED, Change
+from ..v1.subscription_service_pb2 import ChangeScope, WatchAllRequest, WatchSessionRequest
 
 SILENCE = 30.0
 """Seconds without a frame after which a stream counts as broken: two heartbeats of the server."""
