@@ -14,6 +14,7 @@ from ..v1.consumer_pb2 import Consumer, ParkedChange
 from ..v1.filter_pb2 import EventFilter
 from ..values.changes import Change
 from .connection import AsyncConnection
+from .pages import paged
 
 
 class AsyncConsumers(AsyncConnection):
@@ -87,14 +88,12 @@ class AsyncConsumers(AsyncConnection):
         request = ns.ListConsumersRequest(page_size=page_size, page_token=page_token)
         return await self._call((await self._stubs()).consumers.ListConsumers, request, timeout)
 
-    async def consumers(self, *, page_size: int = 0, timeout: float | None = None) -> AsyncIterator[Consumer]:
+    def consumers(self, *, page_size: int = 0, timeout: float | None = None) -> AsyncIterator[Consumer]:
         """Iterate over all consumers that `list_consumers` finds."""
-        token, more = "", True
-        while more:
-            page = await self.list_consumers(page_size=page_size, page_token=token, timeout=timeout)
-            for consumer in page.consumers:
-                yield consumer
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_consumers(page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.consumers,
+        )
 
     async def get_consumer(self, name: str, *, timeout: float | None = None) -> ns.GetConsumerResponse:
         """Return a consumer, its members, partitions and the number of parked changes. Raises ConsumerNotFound."""
@@ -116,14 +115,12 @@ class AsyncConsumers(AsyncConnection):
         request = ns.ListParkedChangesRequest(name=name, page_size=page_size, page_token=page_token)
         return await self._call((await self._stubs()).consumers.ListParkedChanges, request, timeout)
 
-    async def parked(self, name: str, *, page_size: int = 0, timeout: float | None = None) -> AsyncIterator[ParkedChange]:
+    def parked(self, name: str, *, page_size: int = 0, timeout: float | None = None) -> AsyncIterator[ParkedChange]:
         """Iterate over all parked changes that `list_parked` finds."""
-        token, more = "", True
-        while more:
-            page = await self.list_parked(name, page_size=page_size, page_token=token, timeout=timeout)
-            for parked in page.parked_changes:
-                yield parked
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_parked(name, page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.parked_changes,
+        )
 
     async def replay_parked(
         self, name: str, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None

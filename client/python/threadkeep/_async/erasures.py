@@ -8,6 +8,7 @@ from .._convert import encodable
 from ..v1 import session_service_pb2 as ss
 from ..v1.erasure_pb2 import ErasureReceipt
 from .connection import AsyncConnection
+from .pages import paged
 
 Progress = Callable[[ErasureReceipt], None]
 
@@ -92,16 +93,14 @@ class AsyncErasures(AsyncConnection):
         request = ss.ListUsersRequest(app=self._app(app, all_apps), page_size=page_size, page_token=page_token)
         return await self._call((await self._stubs()).sessions.ListUsers, request, timeout)
 
-    async def users(
+    def users(
         self, *, app: str | None = None, all_apps: bool = False, page_size: int = 0, timeout: float | None = None
     ) -> AsyncIterator[ss.UserRef]:
         """Iterate over all users that `list_users` finds."""
-        token, more = "", True
-        while more:
-            page = await self.list_users(app=app, all_apps=all_apps, page_size=page_size, page_token=token, timeout=timeout)
-            for user in page.users:
-                yield user
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_users(app=app, all_apps=all_apps, page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.users,
+        )
 
 
 _Response = ss.DeleteUserResponse | ss.DeleteAppResponse | ss.DeleteByLabelResponse

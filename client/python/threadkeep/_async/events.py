@@ -29,6 +29,7 @@ from ..values.events import Event
 from ..values.incoming import Appendable
 from ..values.pages import EventPage
 from .connection import AsyncConnection
+from .pages import paged
 
 Item = TypeVar("Item")
 
@@ -168,7 +169,7 @@ class AsyncEvents(AsyncConnection):
         set_as_of(request, as_of_seq, as_of_log_version)
         return EventPage(await self._call((await self._stubs()).events.ListEvents, request, timeout))
 
-    async def events(
+    def events(
         self,
         session: SessionLike,
         filter: EventFilter | None = None,  # noqa: A002
@@ -180,9 +181,8 @@ class AsyncEvents(AsyncConnection):
         timeout: float | None = None,
     ) -> AsyncIterator[Event]:
         """Iterate over all events that `list_events` finds."""
-        token, more = "", True
-        while more:
-            page = await self.list_events(
+        return paged(
+            lambda token: self.list_events(
                 session,
                 filter,
                 order=order,
@@ -191,10 +191,9 @@ class AsyncEvents(AsyncConnection):
                 as_of_seq=as_of_seq,
                 as_of_log_version=as_of_log_version,
                 timeout=timeout,
-            )
-            for event in page.events:
-                yield event
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: page.events,
+        )
 
     async def list_user_events(
         self,
@@ -222,7 +221,7 @@ class AsyncEvents(AsyncConnection):
         )
         return await self._call((await self._stubs()).events.ListUserEvents, request, timeout)
 
-    async def user_events(
+    def user_events(
         self,
         *,
         user_id: str | None = None,
@@ -233,9 +232,8 @@ class AsyncEvents(AsyncConnection):
         timeout: float | None = None,
     ) -> AsyncIterator[es.UserEvent]:
         """Iterate over all events that `list_user_events` finds."""
-        token, more = "", True
-        while more:
-            page = await self.list_user_events(
+        return paged(
+            lambda token: self.list_user_events(
                 user_id=user_id,
                 app=app,
                 all_apps=all_apps,
@@ -243,10 +241,9 @@ class AsyncEvents(AsyncConnection):
                 page_size=page_size,
                 page_token=token,
                 timeout=timeout,
-            )
-            for event in page.events:
-                yield event
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: page.events,
+        )
 
     async def info(self, *, totals: bool = False, timeout: float | None = None) -> ns.GetServerInfoResponse:
         """Return the server's version, engine, durability and limits; `totals` counts sessions and events too, by a scan."""

@@ -27,6 +27,7 @@ from ..v1.message_pb2 import ChatMessage
 from ..v1.search_pb2 import Recency, SearchMode
 from ..v1.session_pb2 import SessionRef
 from .connection import AsyncConnection
+from .pages import paged
 
 
 class AsyncUserMemory(NamesArguments):
@@ -190,7 +191,7 @@ class AsyncUserMemory(NamesArguments):
         stubs = await self._connection._stubs()
         return await self._connection._call(stubs.memories.ListMemories, request, timeout)
 
-    async def list(
+    def list(
         self,
         *,
         page_size: int = 0,
@@ -199,14 +200,12 @@ class AsyncUserMemory(NamesArguments):
         **selection: Unpack[MemorySelection],
     ) -> AsyncIterator[MemoryEntry]:
         """Iterate over all entries that `list_page` finds."""
-        token, more = "", True
-        while more:
-            page = await self.list_page(
+        return paged(
+            lambda token: self.list_page(
                 page_size=page_size, page_token=token, refresh_ttl=refresh_ttl, timeout=timeout, **selection
-            )
-            for entry in page.entries:
-                yield entry
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: page.entries,
+        )
 
     async def namespaces_page(
         self,
@@ -231,7 +230,7 @@ class AsyncUserMemory(NamesArguments):
         stubs = await self._connection._stubs()
         return await self._connection._call(stubs.memories.ListMemoryNamespaces, request, timeout)
 
-    async def namespaces(
+    def namespaces(
         self,
         *,
         prefix: Iterable[str] = (),
@@ -246,14 +245,12 @@ class AsyncUserMemory(NamesArguments):
         each result once; 0: no limit.
         """
         first, last = labels_of(prefix, "prefix"), labels_of(suffix, "suffix")
-        token, more = "", True
-        while more:
-            page = await self.namespaces_page(
+        return paged(
+            lambda token: self.namespaces_page(
                 prefix=first, suffix=last, max_depth=max_depth, page_size=page_size, page_token=token, timeout=timeout
-            )
-            for namespace in page.namespaces:
-                yield tuple(namespace.labels)
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: (tuple(namespace.labels) for namespace in page.namespaces),
+        )
 
     async def delete(
         self,

@@ -14,6 +14,7 @@ from ..v1.session_pb2 import SessionRef
 from ..values.pages import SearchHit
 from .connection import AsyncConnection
 from .memories import AsyncUserMemory
+from .pages import paged
 
 
 class AsyncSearches(AsyncConnection):
@@ -57,7 +58,7 @@ class AsyncSearches(AsyncConnection):
             request.user.CopyFrom(rs.UserScope(app=where, user_id=whose))
         return await self._call((await self._stubs()).search.SearchEvents, with_options(request, options), timeout)
 
-    async def search(
+    def search(
         self,
         query: str,
         *,
@@ -72,9 +73,8 @@ class AsyncSearches(AsyncConnection):
         **options: Unpack[SearchOptions],
     ) -> AsyncIterator[SearchHit]:
         """Iterate over all hits that `search_page` finds; stop early with ranked ones."""
-        token, more = "", True
-        while more:
-            page = await self.search_page(
+        return paged(
+            lambda token: self.search_page(
                 query,
                 session=session,
                 user_id=user_id,
@@ -86,10 +86,9 @@ class AsyncSearches(AsyncConnection):
                 page_token=token,
                 timeout=timeout,
                 **options,
-            )
-            for hit in page.hits:
-                yield SearchHit(hit)
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: (SearchHit(hit) for hit in page.hits),
+        )
 
     def memory(self, *, user_id: str | None = None, app: str | None = None) -> AsyncUserMemory:
         """Return the long-term memory of a user in an app, by default the client's. Makes no call."""

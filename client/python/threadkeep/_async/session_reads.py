@@ -12,6 +12,7 @@ from ..v1.filter_pb2 import EventFilter
 from ..v1.state_pb2 import StateScope
 from ..values.loaded import LoadedSession
 from .connection import AsyncConnection
+from .pages import paged
 
 
 class AsyncSessionReads(AsyncConnection):
@@ -59,16 +60,12 @@ class AsyncSessionReads(AsyncConnection):
         request = es.ListBranchesRequest(session=self._ref(session), page_size=page_size, page_token=page_token)
         return await self._call((await self._stubs()).events.ListBranches, request, timeout)
 
-    async def branches(
-        self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None
-    ) -> AsyncIterator[es.Branch]:
+    def branches(self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None) -> AsyncIterator[es.Branch]:
         """Iterate over all branches that `list_branches` finds."""
-        token, more = "", True
-        while more:
-            page = await self.list_branches(session, page_size=page_size, page_token=token, timeout=timeout)
-            for branch in page.branches:
-                yield branch
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_branches(session, page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.branches,
+        )
 
     async def list_usage(
         self,
@@ -96,7 +93,7 @@ class AsyncSessionReads(AsyncConnection):
         )
         return await self._call((await self._stubs()).events.ListUsage, request, timeout)
 
-    async def usage(
+    def usage(
         self,
         session: SessionLike,
         *,
@@ -107,9 +104,8 @@ class AsyncSessionReads(AsyncConnection):
         timeout: float | None = None,
     ) -> AsyncIterator[es.UsageEntry]:
         """Iterate over all entries that `list_usage` finds. A turn that is in two pages has an entry of each."""
-        token, more = "", True
-        while more:
-            page = await self.list_usage(
+        return paged(
+            lambda token: self.list_usage(
                 session,
                 branch=branch,
                 after_seq=after_seq,
@@ -117,10 +113,9 @@ class AsyncSessionReads(AsyncConnection):
                 page_size=page_size,
                 page_token=token,
                 timeout=timeout,
-            )
-            for entry in page.entries:
-                yield entry
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: page.entries,
+        )
 
 
 def _spec(context: ContextSpec | MemoryProvider | bool) -> ContextSpec | None:

@@ -12,6 +12,7 @@ from .._convert import Metadata, SessionLike, encodable, enum_value, expiry, jso
 from ..v1 import session_service_pb2 as ss
 from ..v1.session_pb2 import Session, SessionParent, SessionRef
 from .connection import AsyncConnection
+from .pages import paged
 
 
 class AsyncSessions(AsyncConnection):
@@ -114,7 +115,7 @@ class AsyncSessions(AsyncConnection):
         )
         return await self._call((await self._stubs()).sessions.ListSessions, request, timeout)
 
-    async def sessions(
+    def sessions(
         self,
         *,
         user_id: str | None = None,
@@ -131,9 +132,8 @@ class AsyncSessions(AsyncConnection):
         timeout: float | None = None,
     ) -> AsyncIterator[Session]:
         """Iterate over all sessions that `list_sessions` finds."""
-        token, more = "", True
-        while more:
-            page = await self.list_sessions(
+        return paged(
+            lambda token: self.list_sessions(
                 user_id=user_id,
                 app=app,
                 all_users=all_users,
@@ -147,10 +147,9 @@ class AsyncSessions(AsyncConnection):
                 page_size=page_size,
                 page_token=token,
                 timeout=timeout,
-            )
-            for session in page.sessions:
-                yield session
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: page.sessions,
+        )
 
     async def update_session(
         self,

@@ -24,6 +24,7 @@ from ..v1.event_service_pb2 import GetContextRequest, GetContextResponse
 from ..values.context import Context
 from ..values.incoming import Appendable
 from .connection import AsyncConnection
+from .pages import paged
 
 
 class AsyncWindows(AsyncConnection):
@@ -221,16 +222,14 @@ class AsyncWindows(AsyncConnection):
         request = cs.ListCompactionsRequest(session=self._ref(session), page_size=page_size, page_token=page_token)
         return await self._call((await self._stubs()).compaction.ListCompactions, request, timeout)
 
-    async def compactions(
+    def compactions(
         self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None
     ) -> AsyncIterator[Compaction]:
         """Iterate over all compactions that `list_compactions` finds."""
-        token, more = "", True
-        while more:
-            page = await self.list_compactions(session, page_size=page_size, page_token=token, timeout=timeout)
-            for compaction in page.compactions:
-                yield compaction
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_compactions(session, page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.compactions,
+        )
 
     async def set_compaction_policy(
         self,

@@ -15,6 +15,7 @@ from ..v1.consumer_pb2 import Consumer, ParkedChange
 from ..v1.filter_pb2 import EventFilter
 from ..values.changes import Change
 from .connection import Connection
+from .pages import paged
 
 
 class Consumers(Connection):
@@ -90,12 +91,10 @@ class Consumers(Connection):
 
     def consumers(self, *, page_size: int = 0, timeout: float | None = None) -> Iterator[Consumer]:
         """Iterate over all consumers that `list_consumers` finds."""
-        token, more = "", True
-        while more:
-            page = self.list_consumers(page_size=page_size, page_token=token, timeout=timeout)
-            for consumer in page.consumers:
-                yield consumer
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_consumers(page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.consumers,
+        )
 
     def get_consumer(self, name: str, *, timeout: float | None = None) -> ns.GetConsumerResponse:
         """Return a consumer, its members, partitions and the number of parked changes. Raises ConsumerNotFound."""
@@ -119,12 +118,10 @@ class Consumers(Connection):
 
     def parked(self, name: str, *, page_size: int = 0, timeout: float | None = None) -> Iterator[ParkedChange]:
         """Iterate over all parked changes that `list_parked` finds."""
-        token, more = "", True
-        while more:
-            page = self.list_parked(name, page_size=page_size, page_token=token, timeout=timeout)
-            for parked in page.parked_changes:
-                yield parked
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_parked(name, page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.parked_changes,
+        )
 
     def replay_parked(
         self, name: str, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None

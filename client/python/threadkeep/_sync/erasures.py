@@ -9,6 +9,7 @@ from .._convert import encodable
 from ..v1 import session_service_pb2 as ss
 from ..v1.erasure_pb2 import ErasureReceipt
 from .connection import Connection
+from .pages import paged
 
 Progress = Callable[[ErasureReceipt], None]
 
@@ -97,12 +98,10 @@ class Erasures(Connection):
         self, *, app: str | None = None, all_apps: bool = False, page_size: int = 0, timeout: float | None = None
     ) -> Iterator[ss.UserRef]:
         """Iterate over all users that `list_users` finds."""
-        token, more = "", True
-        while more:
-            page = self.list_users(app=app, all_apps=all_apps, page_size=page_size, page_token=token, timeout=timeout)
-            for user in page.users:
-                yield user
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_users(app=app, all_apps=all_apps, page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.users,
+        )
 
 
 _Response = ss.DeleteUserResponse | ss.DeleteAppResponse | ss.DeleteByLabelResponse

@@ -30,6 +30,7 @@ from ..values.events import Event
 from ..values.incoming import Appendable
 from ..values.pages import EventPage
 from .connection import Connection
+from .pages import paged
 
 Item = TypeVar("Item")
 
@@ -181,9 +182,8 @@ class Events(Connection):
         timeout: float | None = None,
     ) -> Iterator[Event]:
         """Iterate over all events that `list_events` finds."""
-        token, more = "", True
-        while more:
-            page = self.list_events(
+        return paged(
+            lambda token: self.list_events(
                 session,
                 filter,
                 order=order,
@@ -192,10 +192,9 @@ class Events(Connection):
                 as_of_seq=as_of_seq,
                 as_of_log_version=as_of_log_version,
                 timeout=timeout,
-            )
-            for event in page.events:
-                yield event
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: page.events,
+        )
 
     def list_user_events(
         self,
@@ -234,9 +233,8 @@ class Events(Connection):
         timeout: float | None = None,
     ) -> Iterator[es.UserEvent]:
         """Iterate over all events that `list_user_events` finds."""
-        token, more = "", True
-        while more:
-            page = self.list_user_events(
+        return paged(
+            lambda token: self.list_user_events(
                 user_id=user_id,
                 app=app,
                 all_apps=all_apps,
@@ -244,10 +242,9 @@ class Events(Connection):
                 page_size=page_size,
                 page_token=token,
                 timeout=timeout,
-            )
-            for event in page.events:
-                yield event
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: page.events,
+        )
 
     def info(self, *, totals: bool = False, timeout: float | None = None) -> ns.GetServerInfoResponse:
         """Return the server's version, engine, durability and limits; `totals` counts sessions and events too, by a scan."""

@@ -28,6 +28,7 @@ from ..v1.message_pb2 import ChatMessage
 from ..v1.search_pb2 import Recency, SearchMode
 from ..v1.session_pb2 import SessionRef
 from .connection import Connection
+from .pages import paged
 
 
 class UserMemory(NamesArguments):
@@ -200,12 +201,12 @@ class UserMemory(NamesArguments):
         **selection: Unpack[MemorySelection],
     ) -> Iterator[MemoryEntry]:
         """Iterate over all entries that `list_page` finds."""
-        token, more = "", True
-        while more:
-            page = self.list_page(page_size=page_size, page_token=token, refresh_ttl=refresh_ttl, timeout=timeout, **selection)
-            for entry in page.entries:
-                yield entry
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_page(
+                page_size=page_size, page_token=token, refresh_ttl=refresh_ttl, timeout=timeout, **selection
+            ),
+            lambda page: page.entries,
+        )
 
     def namespaces_page(
         self,
@@ -245,14 +246,12 @@ class UserMemory(NamesArguments):
         each result once; 0: no limit.
         """
         first, last = labels_of(prefix, "prefix"), labels_of(suffix, "suffix")
-        token, more = "", True
-        while more:
-            page = self.namespaces_page(
+        return paged(
+            lambda token: self.namespaces_page(
                 prefix=first, suffix=last, max_depth=max_depth, page_size=page_size, page_token=token, timeout=timeout
-            )
-            for namespace in page.namespaces:
-                yield tuple(namespace.labels)
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: (tuple(namespace.labels) for namespace in page.namespaces),
+        )
 
     def delete(
         self,

@@ -15,6 +15,7 @@ from ..v1.session_pb2 import SessionRef
 from ..values.pages import SearchHit
 from .connection import Connection
 from .memories import UserMemory
+from .pages import paged
 
 
 class Searches(Connection):
@@ -73,9 +74,8 @@ class Searches(Connection):
         **options: Unpack[SearchOptions],
     ) -> Iterator[SearchHit]:
         """Iterate over all hits that `search_page` finds; stop early with ranked ones."""
-        token, more = "", True
-        while more:
-            page = self.search_page(
+        return paged(
+            lambda token: self.search_page(
                 query,
                 session=session,
                 user_id=user_id,
@@ -87,10 +87,9 @@ class Searches(Connection):
                 page_token=token,
                 timeout=timeout,
                 **options,
-            )
-            for hit in page.hits:
-                yield SearchHit(hit)
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: (SearchHit(hit) for hit in page.hits),
+        )
 
     def memory(self, *, user_id: str | None = None, app: str | None = None) -> UserMemory:
         """Return the long-term memory of a user in an app, by default the client's. Makes no call."""

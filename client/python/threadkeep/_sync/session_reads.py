@@ -13,6 +13,7 @@ from ..v1.filter_pb2 import EventFilter
 from ..v1.state_pb2 import StateScope
 from ..values.loaded import LoadedSession
 from .connection import Connection
+from .pages import paged
 
 
 class SessionReads(Connection):
@@ -62,12 +63,10 @@ class SessionReads(Connection):
 
     def branches(self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None) -> Iterator[es.Branch]:
         """Iterate over all branches that `list_branches` finds."""
-        token, more = "", True
-        while more:
-            page = self.list_branches(session, page_size=page_size, page_token=token, timeout=timeout)
-            for branch in page.branches:
-                yield branch
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_branches(session, page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.branches,
+        )
 
     def list_usage(
         self,
@@ -106,9 +105,8 @@ class SessionReads(Connection):
         timeout: float | None = None,
     ) -> Iterator[es.UsageEntry]:
         """Iterate over all entries that `list_usage` finds. A turn that is in two pages has an entry of each."""
-        token, more = "", True
-        while more:
-            page = self.list_usage(
+        return paged(
+            lambda token: self.list_usage(
                 session,
                 branch=branch,
                 after_seq=after_seq,
@@ -116,10 +114,9 @@ class SessionReads(Connection):
                 page_size=page_size,
                 page_token=token,
                 timeout=timeout,
-            )
-            for entry in page.entries:
-                yield entry
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: page.entries,
+        )
 
 
 def _spec(context: ContextSpec | MemoryProvider | bool) -> ContextSpec | None:

@@ -13,6 +13,7 @@ from .._convert import Metadata, SessionLike, encodable, enum_value, expiry, jso
 from ..v1 import session_service_pb2 as ss
 from ..v1.session_pb2 import Session, SessionParent, SessionRef
 from .connection import Connection
+from .pages import paged
 
 
 class Sessions(Connection):
@@ -132,9 +133,8 @@ class Sessions(Connection):
         timeout: float | None = None,
     ) -> Iterator[Session]:
         """Iterate over all sessions that `list_sessions` finds."""
-        token, more = "", True
-        while more:
-            page = self.list_sessions(
+        return paged(
+            lambda token: self.list_sessions(
                 user_id=user_id,
                 app=app,
                 all_users=all_users,
@@ -148,10 +148,9 @@ class Sessions(Connection):
                 page_size=page_size,
                 page_token=token,
                 timeout=timeout,
-            )
-            for session in page.sessions:
-                yield session
-            token, more = page.next_page_token, bool(page.next_page_token)
+            ),
+            lambda page: page.sessions,
+        )
 
     def update_session(
         self,

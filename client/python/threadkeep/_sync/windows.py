@@ -25,6 +25,7 @@ from ..v1.event_service_pb2 import GetContextRequest, GetContextResponse
 from ..values.context import Context
 from ..values.incoming import Appendable
 from .connection import Connection
+from .pages import paged
 
 
 class Windows(Connection):
@@ -224,12 +225,10 @@ class Windows(Connection):
 
     def compactions(self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None) -> Iterator[Compaction]:
         """Iterate over all compactions that `list_compactions` finds."""
-        token, more = "", True
-        while more:
-            page = self.list_compactions(session, page_size=page_size, page_token=token, timeout=timeout)
-            for compaction in page.compactions:
-                yield compaction
-            token, more = page.next_page_token, bool(page.next_page_token)
+        return paged(
+            lambda token: self.list_compactions(session, page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.compactions,
+        )
 
     def set_compaction_policy(
         self,
