@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 
-from threadkeep import AsyncClient, Change, SummaryPrompt, compaction
+from threadkeep import AsyncClient, Delivery, SummaryPrompt, compaction
 from threadkeep.errors import SessionNotFound
 
 THRESHOLD = 200  # tokens; a real agent uses about 100,000
@@ -26,7 +26,8 @@ async def main(name: str) -> None:
         asyncio.get_running_loop().add_signal_handler(each, stop.set)
     async with AsyncClient() as memory:
 
-        async def handle(change: Change) -> None:
+        async def handle(delivery: Delivery) -> None:
+            change = delivery.change
             if not change.HasField("batch") or change.versions.window.tokens <= THRESHOLD:
                 return
             try:
@@ -41,7 +42,7 @@ async def main(name: str) -> None:
                 before, after = done.compaction.before.tokens, done.compaction.after.tokens
                 print(f"{name}: {change.session.session_id}, {before} -> {after} tokens", flush=True)
 
-        await memory.consume("compactor", handle, member_id=name, stop=stop)
+        await memory.consumer("compactor").run(handle, member_id=name, stop=stop)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def port_in(log: Path) -> str:
 def shared(memory: Client) -> bool:
     """Returns whether each compactor has half of the partitions."""
     try:
-        found = memory.get_consumer("compactor")
+        found = memory.consumer("compactor").get()
     except ConsumerNotFound:
         return False
     half = found.consumer.partitions // len(COMPACTORS)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.databases.scratch import scratch_folder
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
-from threadkeep import Client, assistant, compaction, errors, text_of, user
+from threadkeep import Client, Delivery, assistant, compaction, errors, text_of, user
 from threadkeep.cli import main as command_line
 from threadkeep.v1 import compaction_pb2
 
@@ -89,12 +89,12 @@ def test_a_consumer_works_through_the_changes_of_a_user(client: Client) -> None:
     stop = threading.Event()
     seen: list[str] = []
 
-    def handle(change: Any) -> None:
-        seen.append(change.WhichOneof("kind"))
+    def handle(delivery: Delivery) -> None:
+        seen.append(delivery.change.WhichOneof("kind"))
         if len(seen) == 2:
             stop.set()
 
-    client.consume("worker", handle, user_id=client.user_id, from_beginning=True, stop=stop)
+    client.consumer("worker").run(handle, user_id=client.user_id, from_beginning=True, stop=stop)
     assert seen == ["session_change", "batch"]
     assert [each.name for each in client.consumers()] == ["worker"]
 

@@ -266,17 +266,17 @@ class Driver:
     async def consume(self, client: Any, p: Parameters) -> Parameters:
         failed, stop = set[str](), self._stops.setdefault(p["id"], asyncio.Event())
 
-        async def handle(change: Any) -> None:
-            said = next((event.text for event in getattr(change, "events", ())), "")
+        async def handle(delivery: sdk.Delivery) -> None:
+            said = next((event.text for event in getattr(delivery.change, "events", ())), "")
             if said == p.get("park"):
                 raise sdk.Park("as requested")
             if said == p.get("fail") and said not in failed:
                 failed.add(said)
                 raise RuntimeError("as requested")
-            print(json.dumps({"id": p["id"], "item": packed(change)}), flush=True)
+            print(json.dumps({"id": p["id"], "item": packed(delivery.pb.change)}), flush=True)
 
         options = {"from_beginning": p["from_beginning"], "max_attempts": p.get("max_attempts", 0)}
-        await client.consume(p["name"], handle, stop=stop, **options)
+        await client.consumer(p["name"]).run(handle, stop=stop, **options)
         return {}
 
     async def cancel(self, client: Any, p: Parameters) -> Parameters:

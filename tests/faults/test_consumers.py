@@ -115,7 +115,7 @@ async def test_kills_lose_reorder_or_repeat_no_confirmed_change(
             await asyncio.sleep(random.uniform(0, 0.3))
     await until_all_handled(group, await writers.facts(running[0].address))
     async with connect(running[0].address) as client:
-        assert not (await client.get_consumer(NAME)).parked_changes
+        assert not (await client.consumer(NAME).get()).parked_changes
     invariants = group.look()
     counts = f"handled={invariants.handled.total()} again={invariants.repeats} confirmed={len(invariants.confirmed)}"
     say(f"{request.node.callspec.id}: kills={KILLS} members={len(invariants.handled)} {counts}")

@@ -44,10 +44,10 @@ async def test_a_consumer_handles_what_comes_instead_of_what_it_had_handled(
     async with connect(server.address) as client:
         await client.create_session("one")
 
-        async def handle(change: threadkeep.Change) -> None:
-            handled.extend(event.text for event in getattr(change, "events", ()))
+        async def handle(delivery: threadkeep.Delivery) -> None:
+            handled.extend(event.text for event in getattr(delivery.change, "events", ()))
 
-        consuming = asyncio.create_task(client.consume("index", handle, from_beginning=True))
+        consuming = asyncio.create_task(client.consumer("index").run(handle, from_beginning=True))
         try:
             await say(client, "before", 1)
             await until(lambda: len(handled) == 1)

@@ -91,7 +91,7 @@ async def until_parked(
         while parked is None or len(parked) != number or any(each.replaying or each.attempts < attempts for each in parked):
             await asyncio.sleep(0.05)
             with contextlib.suppress(errors.ConsumerNotFound):  # no member has joined yet
-                parked = [each async for each in client.parked(NAME, page_size=2)]
+                parked = [each async for each in client.consumer(NAME).parked(page_size=2)]
     group.invariants.parked |= {(each.change.session.session_id, number_of(each.change)) for each in parked}
     return {each.change.batch.events[0].event_id.split("-")[0]: each for each in parked}
 
@@ -114,10 +114,10 @@ async def test_a_poisonous_change_is_parked_and_handled_after_a_fix(server: Serv
             await restarted(server)
             assert await until_parked(group, client, 3) == parked
             group.cure.touch()
-            assert (await client.replay_parked(NAME)).replayed == 3
+            assert await client.consumer(NAME).replay_parked() == 3
             await until_done(group, expected(3, cured=True))
             await until_parked(group, client, 0)
-            assert (await client.get_consumer(NAME)).parked_changes == 0
+            assert (await client.consumer(NAME).get()).parked_changes == 0
 
 
 async def test_a_poisonous_change_replayed_without_a_fix_is_parked_again(server: ServerProcess, group: Group) -> None:
@@ -125,7 +125,7 @@ async def test_a_poisonous_change_replayed_without_a_fix_is_parked_again(server:
         await write(client, PARKS)
         async with kept_up(group, server.address):
             (first,) = (await until_parked(group, client, 1)).values()
-            assert (await client.replay_parked(NAME, [first.parked_id])).replayed == 1
+            assert await client.consumer(NAME).replay_parked([first.parked_id]) == 1
             (again,) = (await until_parked(group, client, 1, attempts=first.attempts + 1)).values()
             assert again.attempts == first.attempts + 1
             assert again.park_time.ToNanoseconds() > first.park_time.ToNanoseconds()
@@ -137,14 +137,14 @@ async def test_parked_changes_can_be_deleted(server: ServerProcess, group: Group
         await write(client, PARKS, PARKS)
         async with kept_up(group, server.address):
             await until_parked(group, client, 2)
-            parked = [each async for each in client.parked(NAME)]
+            parked = [each async for each in client.consumer(NAME).parked()]
             await restarted(server)
-            assert (await client.delete_parked(NAME, [parked[0].parked_id])).deleted == 1
-            assert [each.parked_id async for each in client.parked(NAME)] == [parked[1].parked_id]
-            assert (await client.delete_parked(NAME)).deleted == 1
+            assert await client.consumer(NAME).delete_parked([parked[0].parked_id]) == 1
+            assert [each.parked_id async for each in client.consumer(NAME).parked()] == [parked[1].parked_id]
+            assert await client.consumer(NAME).delete_parked() == 1
             await until_parked(group, client, 0)
             group.cure.touch()
-            assert (await client.replay_parked(NAME)).replayed == 0
+            assert await client.consumer(NAME).replay_parked() == 0
             await client.append("s7", threadkeep.user("one more"))
             wanted = expected(2)
             wanted["s7"].add(3)

@@ -11,13 +11,15 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 if TYPE_CHECKING:
     from . import compaction, errors
     from ._async.client import AsyncClient
+    from ._async.consumers import AsyncConsumerHandle
     from ._async.memories import AsyncUserMemory
     from ._async.session_handle import AsyncSessionHandle
     from ._async.states import AsyncStateHandle
     from ._convert import CreateOptions, PatchFields
     from ._search import MemorySelection, SearchOptions, condition, memory_entry, memory_name, memory_write, recency
-    from ._streams.deliveries import Park
+    from ._streams.deliveries import Delivery, Park
     from ._sync.client import Client
+    from ._sync.consumers import ConsumerHandle
     from ._sync.memories import UserMemory
     from ._sync.session_handle import SessionHandle
     from ._sync.states import StateHandle
@@ -62,11 +64,9 @@ if TYPE_CHECKING:
     from .v1.consumer_pb2 import Consumer, ConsumerMember, ConsumerPartition, ParkedChange
     from .v1.consumer_service_pb2 import (
         DeleteConsumerResponse,
-        DeleteParkedChangesResponse,
         GetConsumerResponse,
         ListConsumersResponse,
         ListParkedChangesResponse,
-        ReplayParkedChangesResponse,
     )
     from .v1.context_pb2 import ContextMode, ContextSpec
     from .v1.erasure_pb2 import ErasureReceipt
@@ -173,6 +173,7 @@ __all__ = [
     "AppendedEvent",
     "ApplyCompactionResponse",
     "AsyncClient",
+    "AsyncConsumerHandle",
     "AsyncSessionHandle",
     "AsyncStateHandle",
     "AsyncUserMemory",
@@ -198,6 +199,7 @@ __all__ = [
     "CompactionStrategy",
     "CompactionTrigger",
     "Consumer",
+    "ConsumerHandle",
     "ConsumerMember",
     "ConsumerPartition",
     "Context",
@@ -208,8 +210,8 @@ __all__ = [
     "DeleteConsumerResponse",
     "DeleteExpiredSessionsResponse",
     "DeleteMemoriesResponse",
-    "DeleteParkedChangesResponse",
     "DeleteSessionResponse",
+    "Delivery",
     "EraseEventsResponse",
     "ErasureReceipt",
     "ErrorReason",
@@ -262,7 +264,6 @@ __all__ = [
     "Removed",
     "ReplaceEventsResponse",
     "ReplaceSuffixResponse",
-    "ReplayParkedChangesResponse",
     "Role",
     "SearchEventsResponse",
     "SearchField",

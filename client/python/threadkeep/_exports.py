@@ -8,13 +8,15 @@ from typing import Any
 
 _NAMES = {
     "_async.client": "AsyncClient",
+    "_async.consumers": "AsyncConsumerHandle",
     "_async.memories": "AsyncUserMemory",
     "_async.session_handle": "AsyncSessionHandle",
     "_async.states": "AsyncStateHandle",
     "_convert": "CreateOptions PatchFields",
-    "_streams.deliveries": "Park",
+    "_streams.deliveries": "Delivery Park",
     "_search": "MemorySelection SearchOptions condition memory_entry memory_name memory_write recency",
     "_sync.client": "Client",
+    "_sync.consumers": "ConsumerHandle",
     "_sync.memories": "UserMemory",
     "_sync.session_handle": "SessionHandle",
     "_sync.states": "StateHandle",
@@ -33,10 +35,7 @@ _NAMES = {
         "PlanCompactionResponse PolicyScope ReplaceEventsResponse"
     ),
     "v1.consumer_pb2": "Consumer ConsumerMember ConsumerPartition ParkedChange",
-    "v1.consumer_service_pb2": (
-        "DeleteConsumerResponse DeleteParkedChangesResponse GetConsumerResponse ListConsumersResponse "
-        "ListParkedChangesResponse ReplayParkedChangesResponse"
-    ),
+    "v1.consumer_service_pb2": ("DeleteConsumerResponse GetConsumerResponse ListConsumersResponse ListParkedChangesResponse"),
     "v1.context_pb2": "ContextMode ContextSpec",
     "v1.error_reason_pb2": "ErrorReason",
     "v1.erasure_pb2": "ErasureReceipt",

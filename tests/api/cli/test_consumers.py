@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import threadkeep
-from threadkeep import Change, Client, Park
+from threadkeep import Client, Delivery, Park
 from threadkeep.cli import main
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -32,13 +32,14 @@ def cli(address: str, capfd: pytest.CaptureFixture[str]) -> Cli:
 
 
 @contextmanager
-def member(address: str, handler: Callable[[Change], object]) -> Iterator[None]:
+def member(address: str, handler: Callable[[Delivery], object]) -> Iterator[None]:
     """A member `m1` of the consumer `index` of alice's sessions, from the beginning."""
     stop = threading.Event()
 
     def work() -> None:
         with Client(address, user_id="alice") as client:
-            client.consume("index", handler, from_beginning=True, member_id="m1", partitions=2, max_attempts=3, stop=stop)
+            index = client.consumer("index")
+            index.run(handler, from_beginning=True, member_id="m1", partitions=2, max_attempts=3, stop=stop)
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -56,8 +57,9 @@ def until(condition: Callable[[], Any]) -> None:
         time.sleep(0.05)
 
 
-def refuse(change: Change) -> None:
+def refuse(delivery: Delivery) -> None:
     """Parks the appended changes."""
+    change = delivery.change
     if change.HasField("batch"):
         raise Park(f"no index\n for {change.batch.events[0].seq}")
 
@@ -76,7 +78,7 @@ def parked(address: str) -> None:
 
         def counted() -> bool:
             try:
-                return client.get_consumer("index").parked_changes == 3
+                return client.consumer("index").get().parked_changes == 3
             except threadkeep.errors.ConsumerNotFound:
                 return False
 
@@ -128,7 +130,7 @@ def test_parked_changes_are_replayed(cli: Cli, parked: None, address: str) -> No
     assert lines(cli("parked", "index", "--json")[1])[0]["replaying"] is True
     assert "(replaying)" in cli("parked", "index")[1]
     handled: list[str] = []
-    with member(address, lambda change: handled.append(change.batch.events[0].message.parts[0].text)):
+    with member(address, lambda each: handled.append(each.change.batch.events[0].message.parts[0].text)):
         # Until the first is no longer parked: --all selects changes that are being replayed too.
         until(lambda: handled and len(lines(cli("parked", "index", "--json")[1])) == 2)
         assert lines(cli("replay", "index", "--all", "--json")[1]) == [{"name": "index", "replayed": 2}]

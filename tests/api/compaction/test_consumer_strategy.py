@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 import threadkeep
-from threadkeep import Change, assistant, compaction, user
+from threadkeep import Change, Delivery, assistant, compaction, user
 from threadkeep.errors import InvalidField
 
 from ..conftest import ServerFactory
@@ -49,7 +49,8 @@ class Worker:
     def due(self) -> list[Change]:
         return [change for change in self.changes if change.HasField("compaction_due")]
 
-    async def handle(self, change: Change) -> None:
+    async def handle(self, delivery: Delivery) -> None:
+        change = delivery.change
         self.changes.append(change)
         if not change.HasField("compaction_due"):
             return
@@ -67,7 +68,7 @@ class Worker:
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         stop = asyncio.Event()
-        task = asyncio.create_task(self._client.consume(self._name, self.handle, stop=stop, from_beginning=True))
+        task = asyncio.create_task(self._client.consumer(self._name).run(self.handle, stop=stop, from_beginning=True))
         try:
             yield
         finally:

@@ -86,13 +86,14 @@ async def test_a_consumer_is_requested_for_the_sessions_of_its_tenant(address: s
         await client.set_compaction_policy(compaction.policy(compaction.events(4), compaction.compacted_by("c")), app="shop")
 
     async def work(client: threadkeep.AsyncClient, tenant: str) -> None:
-        async def handle(change: Change) -> None:
+        async def handle(delivery: threadkeep.Delivery) -> None:
+            change = delivery.change
             if change.HasField("compaction_due"):
                 due[tenant].append(change)
                 planned = await client.plan_compaction(change.session, compaction.turn_window(1))
                 await client.apply_compaction(change.session, planned, actor=tenant, report_mismatch=True)
 
-        await client.consume("c", handle, stop=stop, from_beginning=True)
+        await client.consumer("c").run(handle, stop=stop, from_beginning=True)
 
     async with asyncio.TaskGroup() as tasks:
         for client, tenant in zip(clients, TENANTS, strict=True):

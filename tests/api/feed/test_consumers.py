@@ -88,7 +88,7 @@ async def parked(client: threadkeep.AsyncClient, number: int, page_size: int = 0
     """Waits for this number of parked changes and returns them."""
     async with asyncio.timeout(60):
         while True:
-            found = [each async for each in client.parked(NAME, page_size=page_size)]
+            found = [each async for each in client.consumer(NAME).parked(page_size=page_size)]
             if len(found) >= number:
                 return found
             await asyncio.sleep(0.05)
@@ -126,7 +126,7 @@ async def test_changes_are_delivered_as_they_were_stored(client: threadkeep.Asyn
     await stream.acknowledge(created, appended)
     assert await stream.close() == []
 
-    state = await client.get_consumer(NAME)
+    state = await client.consumer(NAME).get()
     assert not state.members
     assert {each.lag for each in state.partitions} == {0}
 
@@ -170,14 +170,14 @@ async def test_parked_changes_are_listed_and_replayed(client: threadkeep.AsyncCl
     assert each.reason == ("a\0b" + "x" * 2000)[:1024].replace("\0", "")
     assert each.change == appended.change
     assert (each.attempts, each.replaying) == (1, False)
-    assert (await client.get_consumer(NAME)).parked_changes == 1
+    assert (await client.consumer(NAME).get()).parked_changes == 1
 
-    assert (await client.replay_parked(NAME, ["nonsense", "99999"])).replayed == 0
-    assert (await client.replay_parked(NAME, [each.parked_id])).replayed == 1
+    assert await client.consumer(NAME).replay_parked(["nonsense", "99999"]) == 0
+    assert await client.consumer(NAME).replay_parked([each.parked_id]) == 1
     [replay] = await stream.deliveries(1)
     assert (replay.parked_id, replay.attempt, replay.change) == (each.parked_id, 2, appended.change)
     await stream.acknowledge(replay)
-    assert (await client.delete_parked(NAME)).deleted == 0
+    assert await client.consumer(NAME).delete_parked() == 0
 
 
 async def test_removals_and_changes_of_state_are_delivered_once_parked_and_replayed(
@@ -202,7 +202,7 @@ async def test_removals_and_changes_of_state_are_delivered_once_parked_and_repla
     for each in (*of_session[2:], of_user):
         await stream.say(reject=pb.Reject(delivery_id=each.delivery_id, reason="no", park=True))
     stored = {each.parked_id: each.change for each in await parked(client, 3)}
-    assert (await client.replay_parked(NAME)).replayed == 3
+    assert await client.consumer(NAME).replay_parked() == 3
     replays = await stream.deliveries(3)
     assert {each.parked_id: each.change for each in replays} == stored
     wanted = [each.change.SerializeToString(deterministic=True) for each in (*of_session[2:], of_user)]
@@ -277,15 +277,15 @@ async def test_an_invalid_request_is_rejected(client: threadkeep.AsyncClient, st
     await differing.say(join=differing.join)
     assert (await differing.failure()).metadata == {"name": NAME, "field": "scope"}
     with pytest.raises(threadkeep.ThreadkeepError, match=re.escape("parked_ids")):
-        await client.replay_parked(NAME, [str(number) for number in range(1001)])
+        await client.consumer(NAME).replay_parked([str(number) for number in range(1001)])
 
 
 async def test_deleting_the_consumer_ends_its_streams(client: threadkeep.AsyncClient, stub: Any) -> None:
     stream = Stream(stub)
     await stream.joined()
-    assert (await client.delete_consumer(NAME)).deleted
+    assert (await client.consumer(NAME).delete()).deleted
     assert (await stream.failure()).reason == "CONSUMER_NOT_FOUND"
-    assert not (await client.delete_consumer(NAME)).deleted
+    assert not (await client.consumer(NAME).delete()).deleted
 
 
 async def test_an_idle_stream_has_heartbeats_and_a_slow_member_is_ended(start_server: ServerFactory) -> None:
@@ -301,5 +301,5 @@ async def test_an_idle_stream_has_heartbeats_and_a_slow_member_is_ended(start_se
         await slow.deliveries(2)
         info = await slow.failure()
         assert (info.reason, info.metadata["ack_timeout_s"]) == ("WATCH_TOO_SLOW", "3")
-        reasons = {each.last_error for each in (await client.get_consumer(NAME)).partitions}
+        reasons = {each.last_error for each in (await client.consumer(NAME).get()).partitions}
         assert reasons == {"", "not acknowledged within 3 s"}

@@ -99,9 +99,8 @@ async def _suffer(change: Change, member: str, journal: Journal) -> None:
 
 async def work(settings: Settings, handle: Handler, stop: asyncio.Event) -> None:
     async with threadkeep.AsyncClient(settings.address, app=APP, user_id=USER, options=RECONNECT) as client:
-        await client.consume(
-            settings.consumer,
-            lambda change: handle(change.pb),
+        await client.consumer(settings.consumer).run(
+            lambda delivery: handle(delivery.pb.change),
             from_beginning=True,
             member_id=settings.member,
             max_outstanding=settings.max_outstanding,

@@ -12,7 +12,7 @@ import threadkeep
 from tests.support.models.model_endpoint import endpoint, hangs, replies
 from tests.support.models.webhooks import keep_last, plans, webhooks_file
 from tests.support.servers.server_process import url_settings
-from threadkeep import Change, assistant, compaction, user
+from threadkeep import Change, Delivery, assistant, compaction, user
 
 from ..conftest import ServerMaker
 from ..harness.ledger import connect
@@ -127,7 +127,8 @@ async def test_a_request_to_a_consumer_survives_a_kill_and_is_answered_once(
 
     async with connect(server.address) as client:
 
-        async def handle(change: Change) -> None:
+        async def handle(delivery: Delivery) -> None:
+            change = delivery.change
             if not change.HasField("compaction_due"):
                 return
             deliveries.append(change.versions.window_version)
@@ -148,7 +149,7 @@ async def test_a_request_to_a_consumer_survives_a_kill_and_is_answered_once(
 
         await client.set_compaction_policy(CONSUMER, server=True)
         await turns(client, 1, 2)
-        working = asyncio.create_task(client.consume("compactor", handle, from_beginning=True, stop=stop))
+        working = asyncio.create_task(client.consumer("compactor").run(handle, from_beginning=True, stop=stop))
         await asyncio.wait_for(killed.wait(), 90)
         await asyncio.to_thread(server.start)
         await asyncio.wait_for(working, 120)

@@ -25,7 +25,7 @@ OF_MEMORY = (
     "list",
     "namespaces",
 )
-HANDLES = ("session", "with_memory", "state", "user_state", "app_state")
+HANDLES = ("session", "with_memory", "state", "user_state", "app_state", "consumer")
 FLAVORS = ("async", "sync")
 _END = object()
 
@@ -75,9 +75,9 @@ class MemoryBridge(Bridge):
 
 
 class HandleBridge(Bridge):
-    """The same for the handle of a session or of state."""
+    """The same for a handle."""
 
-    def __init__(self, handle: threadkeep.SessionHandle | threadkeep.StateHandle) -> None:
+    def __init__(self, handle: threadkeep.SessionHandle | threadkeep.StateHandle | threadkeep.ConsumerHandle) -> None:
         self.client = handle
 
 

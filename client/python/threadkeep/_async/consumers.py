@@ -1,4 +1,5 @@
-"""The calls on named consumers: working for one, and managing them; see `client`."""
+"""Named consumers: working for one, and managing them; see `client`."""
+# ruff: noqa: SLF001 - a part of the client
 
 from __future__ import annotations
 
@@ -7,23 +8,30 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from datetime import timedelta
 from typing import Any
 
+from .._arguments import NamesArguments
 from .._convert import check
+from .._streams.deliveries import Delivery
 from .._streams.worker_aio import Worker
 from ..v1 import consumer_service_pb2 as ns
 from ..v1.consumer_pb2 import Consumer, ParkedChange
 from ..v1.filter_pb2 import EventFilter
-from ..values.changes import Change
 from .connection import AsyncConnection
 from .pages import paged
 
 
-class AsyncConsumers(AsyncConnection):
-    """The calls on named consumers."""
+class AsyncConsumerHandle(NamesArguments):
+    """A named consumer, whose progress the server stores. Made by the client's `consumer`; makes no call."""
 
-    async def consume(
+    def __init__(self, connection: AsyncConnection, name: str) -> None:
+        self._connection = connection
+        self.name = check(name, str, "name")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    async def run(
         self,
-        name: str,
-        handler: Callable[[Change], Awaitable[object]],
+        handler: Callable[[Delivery], Awaitable[object]],
         *,
         user_id: str | None = None,
         app: str | None = None,
@@ -40,11 +48,12 @@ class AsyncConsumers(AsyncConnection):
         partitions: int = 0,
         stop: asyncio.Event | None = None,
     ) -> None:
-        """Work for the consumer `name`: call `handler` with every change, at least once, and acknowledge it when it returns.
+        """Work for the consumer: call `handler` with every change, at least once, and acknowledge it when it returns.
 
-        Members of one name share the sessions. The changes of a session are delivered in order, one at a time; `concurrency`
-        handlers run at once, for different sessions. When `handler` raises, its change is delivered again after a pause, with
-        the changes after it, and parked when it has failed `max_attempts` times; `raise Park("why")` parks it at once.
+        The first member creates the consumer; members of one name share the sessions. The changes of a session are delivered in
+        order, one at a time; `concurrency` handlers run at once, for different sessions. When `handler` raises, its change is
+        delivered again after a pause, with the changes after it, and parked when it has failed `max_attempts` times;
+        `raise Park("why")` parks it at once.
 
         It runs until `stop` is set: then it starts no more handlers, waits for the running ones, and up to 10 seconds until the
         server confirms their acknowledgments. A canceled task cancels its handlers; their changes are delivered again. The
@@ -64,8 +73,8 @@ class AsyncConsumers(AsyncConnection):
         if check(concurrency, int, "concurrency") < 1:
             raise ValueError("concurrency must be at least 1")
         join = ns.JoinConsumer(
-            name=name,
-            scope=self._scope(user_id, app, labels, all_users, all_apps),
+            name=self.name,
+            scope=self._connection._scope(user_id, app, labels, all_users, all_apps),
             filter=filter,
             from_beginning=from_beginning,
             member_id=member_id,
@@ -77,11 +86,71 @@ class AsyncConsumers(AsyncConnection):
             join.ack_timeout.FromTimedelta(check(ack_timeout, timedelta, "ack_timeout"))
 
         async def open_stream(requests: AsyncIterator[ns.ConsumeRequest]) -> Any:
-            return (await self._stubs()).consumers.Consume(requests, metadata=self._metadata)
+            return (await self._connection._stubs()).consumers.Consume(requests, metadata=self._connection._metadata)
 
-        await Worker(open_stream, handler, concurrency, stop, self.address).run(join)
+        await Worker(open_stream, handler, concurrency, stop, self._connection.address).run(join)
 
-    async def list_consumers(
+    async def get(self, *, timeout: float | None = None) -> ns.GetConsumerResponse:
+        """Return the consumer, its members, partitions and the number of parked changes. Raises ConsumerNotFound."""
+        request = ns.GetConsumerRequest(name=self.name)
+        return await self._connection._call((await self._connection._stubs()).consumers.GetConsumer, request, timeout)
+
+    async def delete(self, *, timeout: float | None = None) -> ns.DeleteConsumerResponse:
+        """Delete the consumer, its checkpoints and its parked changes; its members end. `deleted` is false if it did not
+        exist."""
+        request = ns.DeleteConsumerRequest(name=self.name)
+        return await self._connection._call((await self._connection._stubs()).consumers.DeleteConsumer, request, timeout)
+
+    async def parked_page(
+        self, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
+    ) -> ns.ListParkedChangesResponse:
+        """Return one page of the parked changes, oldest first; `page_size` 0 is 100, at most 1,000.
+
+        Raises ConsumerNotFound, InvalidPageToken.
+        """
+        request = ns.ListParkedChangesRequest(name=self.name, page_size=page_size, page_token=page_token)
+        return await self._connection._call((await self._connection._stubs()).consumers.ListParkedChanges, request, timeout)
+
+    def parked(self, *, page_size: int = 0, timeout: float | None = None) -> AsyncIterator[ParkedChange]:
+        """Iterate over all parked changes, oldest first. Raises ConsumerNotFound."""
+        return paged(
+            lambda token: self.parked_page(page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.parked_changes,
+        )
+
+    async def replay_parked(self, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None) -> int:
+        """Deliver parked changes again, by default all, outside the order of their sessions; at most 1,000 ids.
+
+        Returns their number; ids that are not parked do not count. An empty list replays none. Raises ConsumerNotFound.
+        """
+        ids = _some(parked_ids)
+        if ids is None:
+            return 0
+        request = ns.ReplayParkedChangesRequest(name=self.name, parked_ids=ids)
+        stubs = await self._connection._stubs()
+        return (await self._connection._call(stubs.consumers.ReplayParkedChanges, request, timeout)).replayed
+
+    async def delete_parked(self, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None) -> int:
+        """Delete parked changes, by default all; at most 1,000 ids. Returns their number.
+
+        An empty list deletes none. Raises ConsumerNotFound.
+        """
+        ids = _some(parked_ids)
+        if ids is None:
+            return 0
+        request = ns.DeleteParkedChangesRequest(name=self.name, parked_ids=ids)
+        stubs = await self._connection._stubs()
+        return (await self._connection._call(stubs.consumers.DeleteParkedChanges, request, timeout)).deleted
+
+
+class AsyncConsumers(AsyncConnection):
+    """The calls on named consumers."""
+
+    def consumer(self, name: str) -> AsyncConsumerHandle:
+        """A handle for the named consumer, which need not exist. Makes no call."""
+        return AsyncConsumerHandle(self, name)
+
+    async def consumers_page(
         self, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
     ) -> ns.ListConsumersResponse:
         """Return one page of consumers, by name; `page_size` 0 is 100, at most 1,000. Raises InvalidPageToken."""
@@ -89,64 +158,11 @@ class AsyncConsumers(AsyncConnection):
         return await self._call((await self._stubs()).consumers.ListConsumers, request, timeout)
 
     def consumers(self, *, page_size: int = 0, timeout: float | None = None) -> AsyncIterator[Consumer]:
-        """Iterate over all consumers that `list_consumers` finds."""
+        """Iterate over all consumers, by name."""
         return paged(
-            lambda token: self.list_consumers(page_size=page_size, page_token=token, timeout=timeout),
+            lambda token: self.consumers_page(page_size=page_size, page_token=token, timeout=timeout),
             lambda page: page.consumers,
         )
-
-    async def get_consumer(self, name: str, *, timeout: float | None = None) -> ns.GetConsumerResponse:
-        """Return a consumer, its members, partitions and the number of parked changes. Raises ConsumerNotFound."""
-        request = ns.GetConsumerRequest(name=name)
-        return await self._call((await self._stubs()).consumers.GetConsumer, request, timeout)
-
-    async def delete_consumer(self, name: str, *, timeout: float | None = None) -> ns.DeleteConsumerResponse:
-        """Delete a consumer, its checkpoints and its parked changes. `deleted` is false if it did not exist."""
-        request = ns.DeleteConsumerRequest(name=name)
-        return await self._call((await self._stubs()).consumers.DeleteConsumer, request, timeout)
-
-    async def list_parked(
-        self, name: str, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
-    ) -> ns.ListParkedChangesResponse:
-        """Return one page of the consumer's parked changes, oldest first; `page_size` 0 is 100, at most 1,000.
-
-        Raises ConsumerNotFound, InvalidPageToken.
-        """
-        request = ns.ListParkedChangesRequest(name=name, page_size=page_size, page_token=page_token)
-        return await self._call((await self._stubs()).consumers.ListParkedChanges, request, timeout)
-
-    def parked(self, name: str, *, page_size: int = 0, timeout: float | None = None) -> AsyncIterator[ParkedChange]:
-        """Iterate over all parked changes that `list_parked` finds."""
-        return paged(
-            lambda token: self.list_parked(name, page_size=page_size, page_token=token, timeout=timeout),
-            lambda page: page.parked_changes,
-        )
-
-    async def replay_parked(
-        self, name: str, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None
-    ) -> ns.ReplayParkedChangesResponse:
-        """Deliver parked changes again, by default all, outside the order of their sessions; at most 1,000 ids.
-
-        `replayed` is their number; ids that are not parked do not count. An empty list replays none. Raises ConsumerNotFound.
-        """
-        ids = _some(parked_ids)
-        if ids is None:
-            return ns.ReplayParkedChangesResponse()
-        request = ns.ReplayParkedChangesRequest(name=name, parked_ids=ids)
-        return await self._call((await self._stubs()).consumers.ReplayParkedChanges, request, timeout)
-
-    async def delete_parked(
-        self, name: str, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None
-    ) -> ns.DeleteParkedChangesResponse:
-        """Delete parked changes, by default all; at most 1,000 ids. `deleted` is their number.
-
-        An empty list deletes none. Raises ConsumerNotFound.
-        """
-        ids = _some(parked_ids)
-        if ids is None:
-            return ns.DeleteParkedChangesResponse()
-        request = ns.DeleteParkedChangesRequest(name=name, parked_ids=ids)
-        return await self._call((await self._stubs()).consumers.DeleteParkedChanges, request, timeout)
 
 
 def _some(ids: Iterable[str] | None) -> list[str] | None:

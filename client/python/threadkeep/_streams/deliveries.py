@@ -8,9 +8,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..v1 import consumer_service_pb2 as ns
+from ..values.changes import Change, typed
 
 FAREWELL = 10.0
 """Seconds that a leaving member waits until the server confirms its acknowledgements."""
+_MOST_REASON = 1024
+"""Characters of a reason that the server accepts."""
 
 
 class Park(Exception):
@@ -61,15 +64,13 @@ class Member:
             self._outgoing[-1].acknowledge.delivery_ids.append(delivery.delivery_id)
         self._wake()
 
-    def reject(self, delivery: ns.Delivery, error: BaseException) -> None:
-        """Rejects a delivery that could not be handled because of this error."""
-        park = isinstance(error, Park)
-        reason = str(error) if park else f"{type(error).__name__}: {error}"
+    def reject(self, delivery: ns.Delivery, reason: str, *, park: bool) -> None:
+        """Rejects a delivery that could not be handled for this reason; `park`: without another attempt."""
         with self._lock:
             comes_again = not park and not delivery.parked_id and delivery.attempt < self._max_attempts
             if comes_again:
                 self._rejected[delivery.partition] = delivery.attempt
-            reject = ns.Reject(delivery_id=delivery.delivery_id, reason=reason[:1024], park=park)
+            reject = ns.Reject(delivery_id=delivery.delivery_id, reason=reason[:_MOST_REASON], park=park)
             self._outgoing.append(ns.ConsumeRequest(reject=reject))
         self._wake()
 
@@ -91,8 +92,77 @@ class Member:
         self._wake()
 
 
+class Delivery:
+    """One change that a handler gets.
+
+    Returning from the handler acknowledges it, raising rejects it, and raising `Park` parks it. The handler may also call
+    `acknowledge`, `reject` or `park`, from any thread: the first outcome counts. The next delivery of the partition comes when
+    the handler has returned.
+    """
+
+    __slots__ = ("_member", "_unsettled", "pb")
+
+    def __init__(self, member: Member, pb: ns.Delivery) -> None:
+        self._member = member
+        self._unsettled = threading.Lock()
+        self.pb = pb
+
+    @property
+    def change(self) -> Change:
+        """The whole change, never a CheckpointReached."""
+        return typed(self.pb.change)
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt, from 1."""
+        return self.pb.attempt
+
+    @property
+    def partition(self) -> int:
+        """The partition of the change: changes of one partition come in order."""
+        return self.pb.partition
+
+    @property
+    def parked_id(self) -> str:
+        """The id of the parked change, if this is a replay; else empty."""
+        return self.pb.parked_id
+
+    def acknowledge(self) -> None:
+        """Reports that the change was handled; it is not delivered again."""
+        if self._settles():
+            self._member.acknowledge(self.pb)
+
+    def reject(self, reason: str) -> None:
+        """Reports a failure: the change is delivered again after a pause, with those after it, and parked after the last
+        attempt. `reason`: stored with the parked change, at most 1,024 characters of it."""
+        if self._settles():
+            self._member.reject(self.pb, reason, park=False)
+
+    def park(self, reason: str) -> None:
+        """Parks the change at once: it is not delivered again until it is replayed. `reason`: as in `reject`."""
+        if self._settles():
+            self._member.reject(self.pb, reason, park=True)
+
+    def __repr__(self) -> str:
+        return f"Delivery({self.change!r}, attempt={self.attempt})"
+
+    def _settles(self) -> bool:
+        """Whether this is the first outcome; several threads may report one."""
+        return self._unsettled.acquire(blocking=False)
+
+
+def settle(delivery: Delivery, error: BaseException | None = None) -> None:
+    """Reports the end of a handler, unless it has reported the outcome itself. `error`: what it raised."""
+    if error is None:
+        delivery.acknowledge()
+    elif isinstance(error, Park):
+        delivery.park(str(error))
+    else:
+        delivery.reject(f"{type(error).__name__}: {error}")
+
+
 class Work(NamedTuple):
-    """A delivery and its member."""
+    """A delivery of a stream and its member."""
 
     member: Member
     delivery: ns.Delivery

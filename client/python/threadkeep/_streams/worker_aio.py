@@ -12,10 +12,9 @@ import grpc.aio
 
 from ..errors import ThreadkeepError, Unavailable
 from ..v1 import consumer_service_pb2 as ns
-from ..values.changes import Change, typed
 from . import changes, deliveries
 from .backoff import Backoff
-from .deliveries import Lanes, Member, Work
+from .deliveries import Delivery, Lanes, Member, Work, settle
 from .frames_aio import Frames, pause
 
 Open = Callable[[AsyncIterator[ns.ConsumeRequest]], Awaitable[grpc.aio.StreamStreamCall[ns.ConsumeRequest, ns.ConsumeResponse]]]
@@ -27,7 +26,7 @@ class Worker:
     def __init__(
         self,
         open_stream: Open,
-        handler: Callable[[Change], Awaitable[object]],
+        handler: Callable[[Delivery], Awaitable[object]],
         concurrency: int,
         stop: asyncio.Event | None,
         address: str,
@@ -100,15 +99,16 @@ class Worker:
             work = self._lanes.after(work)
 
     async def _handle(self, work: Work) -> None:
+        delivery = Delivery(work.member, work.delivery)
         try:
-            await self._handler(typed(work.delivery.change))
+            await self._handler(delivery)
         except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            work.member.reject(work.delivery, error)
+            settle(delivery, error)
         else:
-            work.member.acknowledge(work.delivery)
+            settle(delivery)
 
     async def _idle(self) -> None:
         """Waits until no handler runs."""

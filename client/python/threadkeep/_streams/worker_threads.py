@@ -13,10 +13,9 @@ from typing import Any
 
 from ..errors import ThreadkeepError, Unavailable
 from ..v1 import consumer_service_pb2 as ns
-from ..values.changes import Change, typed
 from . import changes, deliveries
 from .backoff import Backoff
-from .deliveries import Lanes, Member, Work
+from .deliveries import Delivery, Lanes, Member, Work, settle
 from .frames_threads import Frames, pause
 
 _GLANCE = 0.1
@@ -29,7 +28,7 @@ class Worker:
     def __init__(
         self,
         open_stream: Callable[[Iterator[ns.ConsumeRequest]], Any],
-        handler: Callable[[Change], object],
+        handler: Callable[[Delivery], object],
         concurrency: int,
         stop: threading.Event | None,
         address: str,
@@ -108,12 +107,13 @@ class Worker:
             self._changed.notify_all()
 
     def _handle(self, work: Work) -> None:
+        delivery = Delivery(work.member, work.delivery)
         try:
-            self._handler(typed(work.delivery.change))
+            self._handler(delivery)
         except BaseException as error:
-            work.member.reject(work.delivery, error)
+            settle(delivery, error)
         else:
-            work.member.acknowledge(work.delivery)
+            settle(delivery)
 
     def _idle(self) -> None:
         """Waits until no handler runs."""

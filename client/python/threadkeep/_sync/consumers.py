@@ -1,5 +1,6 @@
 # Generated from _async by `make sync-client`. Do not edit.
-"""The calls on named consumers: working for one, and managing them; see `client`."""
+"""Named consumers: working for one, and managing them; see `client`."""
+# ruff: noqa: SLF001 - a part of the client
 
 from __future__ import annotations
 
@@ -8,23 +9,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from .._arguments import NamesArguments
 from .._convert import check
+from .._streams.deliveries import Delivery
 from .._streams.worker_threads import Worker
 from ..v1 import consumer_service_pb2 as ns
 from ..v1.consumer_pb2 import Consumer, ParkedChange
 from ..v1.filter_pb2 import EventFilter
-from ..values.changes import Change
 from .connection import Connection
 from .pages import paged
 
 
-class Consumers(Connection):
-    """The calls on named consumers."""
+class ConsumerHandle(NamesArguments):
+    """A named consumer, whose progress the server stores. Made by the client's `consumer`; makes no call."""
 
-    def consume(
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection = connection
+        self.name = check(name, str, "name")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    def run(
         self,
-        name: str,
-        handler: Callable[[Change], object],
+        handler: Callable[[Delivery], object],
         *,
         user_id: str | None = None,
         app: str | None = None,
@@ -41,11 +49,12 @@ class Consumers(Connection):
         partitions: int = 0,
         stop: threading.Event | None = None,
     ) -> None:
-        """Work for the consumer `name`: call `handler` with every change, at least once, and acknowledge it when it returns.
+        """Work for the consumer: call `handler` with every change, at least once, and acknowledge it when it returns.
 
-        Members of one name share the sessions. The changes of a session are delivered in order, one at a time; `concurrency`
-        handlers run at once, for different sessions. When `handler` raises, its change is delivered again after a pause, with
-        the changes after it, and parked when it has failed `max_attempts` times; `raise Park("why")` parks it at once.
+        The first member creates the consumer; members of one name share the sessions. The changes of a session are delivered in
+        order, one at a time; `concurrency` handlers run at once, for different sessions. When `handler` raises, its change is
+        delivered again after a pause, with the changes after it, and parked when it has failed `max_attempts` times;
+        `raise Park("why")` parks it at once.
 
         It runs until `stop` is set: then it starts no more handlers, waits for the running ones, and up to 10 seconds until the
         server confirms their acknowledgments. A canceled task cancels its handlers; their changes are delivered again. The
@@ -65,8 +74,8 @@ class Consumers(Connection):
         if check(concurrency, int, "concurrency") < 1:
             raise ValueError("concurrency must be at least 1")
         join = ns.JoinConsumer(
-            name=name,
-            scope=self._scope(user_id, app, labels, all_users, all_apps),
+            name=self.name,
+            scope=self._connection._scope(user_id, app, labels, all_users, all_apps),
             filter=filter,
             from_beginning=from_beginning,
             member_id=member_id,
@@ -78,11 +87,71 @@ class Consumers(Connection):
             join.ack_timeout.FromTimedelta(check(ack_timeout, timedelta, "ack_timeout"))
 
         def open_stream(requests: Iterator[ns.ConsumeRequest]) -> Any:
-            return self._stubs().consumers.Consume(requests, metadata=self._metadata)
+            return self._connection._stubs().consumers.Consume(requests, metadata=self._connection._metadata)
 
-        Worker(open_stream, handler, concurrency, stop, self.address).run(join)
+        Worker(open_stream, handler, concurrency, stop, self._connection.address).run(join)
 
-    def list_consumers(
+    def get(self, *, timeout: float | None = None) -> ns.GetConsumerResponse:
+        """Return the consumer, its members, partitions and the number of parked changes. Raises ConsumerNotFound."""
+        request = ns.GetConsumerRequest(name=self.name)
+        return self._connection._call(self._connection._stubs().consumers.GetConsumer, request, timeout)
+
+    def delete(self, *, timeout: float | None = None) -> ns.DeleteConsumerResponse:
+        """Delete the consumer, its checkpoints and its parked changes; its members end. `deleted` is false if it did not
+        exist."""
+        request = ns.DeleteConsumerRequest(name=self.name)
+        return self._connection._call(self._connection._stubs().consumers.DeleteConsumer, request, timeout)
+
+    def parked_page(
+        self, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
+    ) -> ns.ListParkedChangesResponse:
+        """Return one page of the parked changes, oldest first; `page_size` 0 is 100, at most 1,000.
+
+        Raises ConsumerNotFound, InvalidPageToken.
+        """
+        request = ns.ListParkedChangesRequest(name=self.name, page_size=page_size, page_token=page_token)
+        return self._connection._call(self._connection._stubs().consumers.ListParkedChanges, request, timeout)
+
+    def parked(self, *, page_size: int = 0, timeout: float | None = None) -> Iterator[ParkedChange]:
+        """Iterate over all parked changes, oldest first. Raises ConsumerNotFound."""
+        return paged(
+            lambda token: self.parked_page(page_size=page_size, page_token=token, timeout=timeout),
+            lambda page: page.parked_changes,
+        )
+
+    def replay_parked(self, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None) -> int:
+        """Deliver parked changes again, by default all, outside the order of their sessions; at most 1,000 ids.
+
+        Returns their number; ids that are not parked do not count. An empty list replays none. Raises ConsumerNotFound.
+        """
+        ids = _some(parked_ids)
+        if ids is None:
+            return 0
+        request = ns.ReplayParkedChangesRequest(name=self.name, parked_ids=ids)
+        stubs = self._connection._stubs()
+        return self._connection._call(stubs.consumers.ReplayParkedChanges, request, timeout).replayed
+
+    def delete_parked(self, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None) -> int:
+        """Delete parked changes, by default all; at most 1,000 ids. Returns their number.
+
+        An empty list deletes none. Raises ConsumerNotFound.
+        """
+        ids = _some(parked_ids)
+        if ids is None:
+            return 0
+        request = ns.DeleteParkedChangesRequest(name=self.name, parked_ids=ids)
+        stubs = self._connection._stubs()
+        return self._connection._call(stubs.consumers.DeleteParkedChanges, request, timeout).deleted
+
+
+class Consumers(Connection):
+    """The calls on named consumers."""
+
+    def consumer(self, name: str) -> ConsumerHandle:
+        """A handle for the named consumer, which need not exist. Makes no call."""
+        return ConsumerHandle(self, name)
+
+    def consumers_page(
         self, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
     ) -> ns.ListConsumersResponse:
         """Return one page of consumers, by name; `page_size` 0 is 100, at most 1,000. Raises InvalidPageToken."""
@@ -90,64 +159,11 @@ class Consumers(Connection):
         return self._call(self._stubs().consumers.ListConsumers, request, timeout)
 
     def consumers(self, *, page_size: int = 0, timeout: float | None = None) -> Iterator[Consumer]:
-        """Iterate over all consumers that `list_consumers` finds."""
+        """Iterate over all consumers, by name."""
         return paged(
-            lambda token: self.list_consumers(page_size=page_size, page_token=token, timeout=timeout),
+            lambda token: self.consumers_page(page_size=page_size, page_token=token, timeout=timeout),
             lambda page: page.consumers,
         )
-
-    def get_consumer(self, name: str, *, timeout: float | None = None) -> ns.GetConsumerResponse:
-        """Return a consumer, its members, partitions and the number of parked changes. Raises ConsumerNotFound."""
-        request = ns.GetConsumerRequest(name=name)
-        return self._call(self._stubs().consumers.GetConsumer, request, timeout)
-
-    def delete_consumer(self, name: str, *, timeout: float | None = None) -> ns.DeleteConsumerResponse:
-        """Delete a consumer, its checkpoints and its parked changes. `deleted` is false if it did not exist."""
-        request = ns.DeleteConsumerRequest(name=name)
-        return self._call(self._stubs().consumers.DeleteConsumer, request, timeout)
-
-    def list_parked(
-        self, name: str, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
-    ) -> ns.ListParkedChangesResponse:
-        """Return one page of the consumer's parked changes, oldest first; `page_size` 0 is 100, at most 1,000.
-
-        Raises ConsumerNotFound, InvalidPageToken.
-        """
-        request = ns.ListParkedChangesRequest(name=name, page_size=page_size, page_token=page_token)
-        return self._call(self._stubs().consumers.ListParkedChanges, request, timeout)
-
-    def parked(self, name: str, *, page_size: int = 0, timeout: float | None = None) -> Iterator[ParkedChange]:
-        """Iterate over all parked changes that `list_parked` finds."""
-        return paged(
-            lambda token: self.list_parked(name, page_size=page_size, page_token=token, timeout=timeout),
-            lambda page: page.parked_changes,
-        )
-
-    def replay_parked(
-        self, name: str, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None
-    ) -> ns.ReplayParkedChangesResponse:
-        """Deliver parked changes again, by default all, outside the order of their sessions; at most 1,000 ids.
-
-        `replayed` is their number; ids that are not parked do not count. An empty list replays none. Raises ConsumerNotFound.
-        """
-        ids = _some(parked_ids)
-        if ids is None:
-            return ns.ReplayParkedChangesResponse()
-        request = ns.ReplayParkedChangesRequest(name=name, parked_ids=ids)
-        return self._call(self._stubs().consumers.ReplayParkedChanges, request, timeout)
-
-    def delete_parked(
-        self, name: str, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None
-    ) -> ns.DeleteParkedChangesResponse:
-        """Delete parked changes, by default all; at most 1,000 ids. `deleted` is their number.
-
-        An empty list deletes none. Raises ConsumerNotFound.
-        """
-        ids = _some(parked_ids)
-        if ids is None:
-            return ns.DeleteParkedChangesResponse()
-        request = ns.DeleteParkedChangesRequest(name=name, parked_ids=ids)
-        return self._call(self._stubs().consumers.DeleteParkedChanges, request, timeout)
 
 
 def _some(ids: Iterable[str] | None) -> list[str] | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import grpc
 
+from threadkeep import Delivery
 from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1 import subscription_pb2 as su
 from threadkeep.v1.consumer_pb2 import Consumer
@@ -77,15 +78,20 @@ class Stream:
 
 
 class Consuming:
-    """A consume call under way."""
+    """A member at work; `handler` gets the changes, or with `deliveries` the deliveries."""
 
-    def __init__(self, client: Any, flavor: str, handler: Callable[[su.Change], object], **options: Any) -> None:
-        async def asynchronous(change: su.Change) -> None:
-            await asyncio.to_thread(handler, change)
+    def __init__(self, client: Any, flavor: str, handler: Callable[[Any], object], **options: Any) -> None:
+        by_delivery = options.pop("deliveries", False)
+
+        def synchronous(each: Delivery) -> None:
+            handler(each if by_delivery else each.change)
+
+        async def asynchronous(each: Delivery) -> None:
+            await asyncio.to_thread(synchronous, each)
 
         self.stop: Any = asyncio.Event() if flavor == "async" else threading.Event()
-        fit = asynchronous if flavor == "async" else handler
-        self.task = asyncio.create_task(client.consume("indexer", fit, stop=self.stop, **options))
+        fit = asynchronous if flavor == "async" else synchronous
+        self.task = asyncio.create_task(client.consumer("indexer").run(fit, stop=self.stop, **options))
 
     async def end(self) -> None:
         """Stops it and waits for it."""

@@ -154,20 +154,6 @@ async def test_after_the_last_attempt_the_partition_continues(consume: Callable[
     await leave(consuming, stream)
 
 
-async def test_a_handler_can_park(consume: Callable[..., Consuming], fake: FakeServer) -> None:
-    def handle(change: threadkeep.Change) -> None:
-        if change.versions.log_version == 1:
-            raise threadkeep.Park("poison")
-
-    stream = Stream(fake)
-    consuming = consume(handle)
-    await stream.joined()
-    stream.deliver(delivery(1), delivery(2))
-    assert (await stream.hear()).reject == ns.Reject(delivery_id=1, reason="poison", park=True)
-    assert await stream.acknowledged(1) == [2]
-    await leave(consuming, stream)
-
-
 async def test_a_failing_replay_blocks_no_delivery(consume: Callable[..., Consuming], fake: FakeServer) -> None:
     def handle(change: threadkeep.Change) -> None:
         if change.versions.log_version == 1:
@@ -308,7 +294,7 @@ async def test_consuming_can_be_stopped_without_a_server(
 async def test_a_consumer_that_is_stopped_already_does_not_join(client: Any, fake: FakeServer, flavor: str) -> None:
     stop: Any = asyncio.Event() if flavor == "async" else threading.Event()
     stop.set()
-    await client.consume("indexer", print, stop=stop)
+    await client.consumer("indexer").run(print, stop=stop)
     assert fake.requests("Consume") == []
 
 
@@ -316,7 +302,7 @@ async def test_canceling_cancels_the_handlers_and_the_call(fake: FakeServer) -> 
     ended: list[str] = []
     entered = asyncio.Event()
 
-    async def handle(change: threadkeep.Change) -> None:
+    async def handle(delivery: threadkeep.Delivery) -> None:
         entered.set()
         try:
             await asyncio.sleep(60)
@@ -325,7 +311,7 @@ async def test_canceling_cancels_the_handlers_and_the_call(fake: FakeServer) -> 
 
     stream = Stream(fake)
     async with threadkeep.AsyncClient(fake.address) as client:
-        task = asyncio.create_task(client.consume("indexer", handle))
+        task = asyncio.create_task(client.consumer("indexer").run(handle))
         await stream.joined()
         stream.deliver(delivery(1))
         await entered.wait()
@@ -340,16 +326,16 @@ async def test_canceling_cancels_the_handlers_and_the_call(fake: FakeServer) -> 
 async def test_no_exception_of_a_handler_is_lost(fake: FakeServer, error: BaseException) -> None:
     """Neither of a pool's thread, nor of a task that was not canceled itself."""
 
-    def handle(change: threadkeep.Change) -> None:
+    def handle(delivery: threadkeep.Delivery) -> None:
         raise error
 
-    async def asynchronous(change: threadkeep.Change) -> None:
-        handle(change)
+    async def asynchronous(delivery: threadkeep.Delivery) -> None:
+        handle(delivery)
 
     streams = [Stream(fake)]
     with threadkeep.Client(fake.address) as client:
         stop = threading.Event()
-        task = asyncio.create_task(asyncio.to_thread(client.consume, "indexer", handle, stop=stop))
+        task = asyncio.create_task(asyncio.to_thread(client.consumer("indexer").run, handle, stop=stop))
         await streams[0].joined()
         streams[0].deliver(delivery(1))
         assert (await streams[0].hear()).reject.reason.startswith(type(error).__name__)
@@ -360,7 +346,7 @@ async def test_no_exception_of_a_handler_is_lost(fake: FakeServer, error: BaseEx
         return
     stream, ending = Stream(fake), asyncio.Event()
     async with threadkeep.AsyncClient(fake.address) as aclient:
-        task = asyncio.create_task(aclient.consume("indexer", asynchronous, stop=ending))
+        task = asyncio.create_task(aclient.consumer("indexer").run(asynchronous, stop=ending))
         await stream.joined()
         stream.deliver(delivery(1))
         assert (await stream.hear()).reject.reason.startswith("CancelledError")
@@ -370,15 +356,15 @@ async def test_no_exception_of_a_handler_is_lost(fake: FakeServer, error: BaseEx
 
 
 def test_the_synchronous_client_refuses_an_asynchronous_handler() -> None:
-    async def handle(change: threadkeep.Change) -> None: ...
+    async def handle(delivery: threadkeep.Delivery) -> None: ...
 
     with pytest.raises(TypeError, match="AsyncClient"):
-        threadkeep.Client("nowhere:1").consume("indexer", handle)
+        threadkeep.Client("nowhere:1").consumer("indexer").run(handle)
 
 
 async def test_at_least_one_handler(client: Any) -> None:
     with pytest.raises(ValueError, match="concurrency must be at least 1"):
-        await client.consume("indexer", print, concurrency=0)
+        await client.consumer("indexer").run(print, concurrency=0)
 
 
 async def test_closing_the_client_ends_it(consume: Callable[..., Consuming], client: Any, fake: FakeServer) -> None:

@@ -20,7 +20,7 @@ def test_accumulated_acknowledgements_are_sent_together_and_in_order() -> None:
     member.joined(ns.Joined(consumer=Consumer(max_attempts=5)))
     for n in (1, 2):
         member.acknowledge(delivery(n))
-    member.reject(delivery(3), ValueError("x" * 2000))
+    member.reject(delivery(3), "x" * 2000, park=False)
     member.acknowledge(delivery(4, 1))
     taken = member.take()
     assert [request.WhichOneof("request") for request in taken] == ["acknowledge", "reject", "acknowledge"]
@@ -53,11 +53,11 @@ async def test_consumers_are_listed_read_and_deleted(client: Any, fake: FakeServ
         ns.GetConsumerResponse(parked_changes=3),
         Fail(grpc.StatusCode.NOT_FOUND, "CONSUMER_NOT_FOUND"),
     ]
-    assert (await client.get_consumer("a")).parked_changes == 3
+    assert (await client.consumer("a").get()).parked_changes == 3
     with pytest.raises(errors.ConsumerNotFound):
-        await client.get_consumer("x")
+        await client.consumer("x").get()
     fake.answers["DeleteConsumer"] = [ns.DeleteConsumerResponse(deleted=True)]
-    assert (await client.delete_consumer("a")).deleted
+    assert (await client.consumer("a").delete()).deleted
     assert fake.requests("DeleteConsumer")[0].name == "a"
 
 
@@ -67,12 +67,16 @@ async def test_parked_changes_are_listed_replayed_and_deleted(client: Any, fake:
         ns.ListParkedChangesResponse(parked_changes=changes[:2], next_page_token="t"),
         ns.ListParkedChangesResponse(parked_changes=changes[2:]),
     ]
-    assert [parked.parked_id async for parked in client.parked("a")] == ["0", "1", "2"]
-    for method, rpc in (("replay_parked", "ReplayParkedChanges"), ("delete_parked", "DeleteParkedChanges")):
-        call = getattr(client, method)
-        await call("a")
-        await call("a", iter(["1", "2"]))
-        await call("a", [])  # none, not all: nothing is sent
+    assert [parked.parked_id async for parked in client.consumer("a").parked()] == ["0", "1", "2"]
+    for method, rpc, answer in (
+        ("replay_parked", "ReplayParkedChanges", ns.ReplayParkedChangesResponse(replayed=3)),
+        ("delete_parked", "DeleteParkedChanges", ns.DeleteParkedChangesResponse(deleted=3)),
+    ):
+        call = getattr(client.consumer("a"), method)
+        fake.answers[rpc] = [answer, answer]
+        assert await call() == 3
+        assert await call(iter(["1", "2"])) == 3
+        assert await call([]) == 0  # none, not all: nothing is sent
         assert [(r.name, list(r.parked_ids)) for r in fake.requests(rpc)] == [("a", []), ("a", ["1", "2"])]
         with pytest.raises(TypeError, match="parked_ids"):
-            await call("a", "17")
+            await call("17")

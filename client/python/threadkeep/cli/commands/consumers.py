@@ -65,7 +65,7 @@ def show_consumer(ctx: typer.Context, name: Name, address: Address = None, token
     cli = cli_of(ctx, address, token, json)
 
     async def got(client: AsyncClient) -> GetConsumerResponse:
-        return await client.get_consumer(name)
+        return await client.consumer(name).get()
 
     found = cli.call(got)
     if cli.json:
@@ -96,7 +96,7 @@ def list_parked(
     """List parked changes, oldest first, each with its reason. With --json, one per line, with the change."""
     cli = cli_of(ctx, address, token, json)
     listing = Listing(_parked_json if cli.json else None, _parked_table, _add_parked, "nothing is parked")
-    more = cli.call(lambda client: listing.fill(client.parked(name, page_size=page_for(limit)), limit))
+    more = cli.call(lambda client: listing.fill(client.consumer(name).parked(page_size=page_for(limit)), limit))
     listing.end()
     say_more(more, limit)
 
@@ -116,7 +116,7 @@ def replay_parked(
     chosen = _chosen(ids, everything)
 
     async def replayed(client: AsyncClient, some: list[str] | None) -> int:
-        return (await client.replay_parked(name, some)).replayed
+        return await client.consumer(name).replay_parked(some)
 
     done = _each(cli, chosen, replayed)
     if cli.json:
@@ -143,7 +143,7 @@ def discard_parked(
     _confirm(cli, yes, f"Discard {what} of {plain(name)} permanently?")
 
     async def discarded(client: AsyncClient, some: list[str] | None) -> int:
-        return (await client.delete_parked(name, some)).deleted
+        return await client.consumer(name).delete_parked(some)
 
     done = _each(cli, chosen, discarded)
     if cli.json:
@@ -161,7 +161,7 @@ def delete_consumer(
     _confirm(cli, yes, f"Delete {plain(name)}, its checkpoints and parked changes, permanently?")
 
     async def deleted(client: AsyncClient) -> DeleteConsumerResponse:
-        return await client.delete_consumer(name)
+        return await client.consumer(name).delete()
 
     done = cli.call(deleted).deleted
     if cli.json:
