@@ -75,7 +75,7 @@ def test_a_policy_compacts_in_the_background_and_a_watch_reports_it(client: Clie
     watcher.start()
     strategy = compaction_pb2.CompactionStrategy(sliding_window=compaction_pb2.SlidingWindow(max_events=2))
     policy = compaction_pb2.CompactionPolicy(trigger=compaction_pb2.CompactionTrigger(events=4), strategy=strategy)
-    client.set_compaction_policy(policy, session="s1")
+    client.session("s1").policy().set(policy)
     for number in range(4):
         client.append("s1", user(f"u{number}"))
     assert followed.wait(_WITHIN_S), kinds

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._async.client import AsyncClient
     from ._async.consumers import AsyncConsumerHandle
     from ._async.memories import AsyncUserMemory
+    from ._async.policies import AsyncPolicyHandle
     from ._async.session_handle import AsyncSessionHandle
     from ._async.states import AsyncStateHandle
     from ._convert import CreateOptions, PatchFields
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ._sync.client import Client
     from ._sync.consumers import ConsumerHandle
     from ._sync.memories import UserMemory
+    from ._sync.policies import PolicyHandle
     from ._sync.session_handle import SessionHandle
     from ._sync.states import StateHandle
     from .errors import ThreadkeepError, error_of
@@ -174,6 +176,7 @@ __all__ = [
     "ApplyCompactionResponse",
     "AsyncClient",
     "AsyncConsumerHandle",
+    "AsyncPolicyHandle",
     "AsyncSessionHandle",
     "AsyncStateHandle",
     "AsyncUserMemory",
@@ -254,6 +257,7 @@ __all__ = [
     "Part",
     "PatchFields",
     "PlanCompactionResponse",
+    "PolicyHandle",
     "PolicyScope",
     "PopEventsResponse",
     "Popped",

@@ -28,11 +28,10 @@ from .v1.compaction_pb2 import (
     TurnWindow,
     WebhookStrategy,
 )
-from .v1.compaction_service_pb2 import ApplyCompactionRequest, PolicyScope, UserPolicyScope
+from .v1.compaction_service_pb2 import ApplyCompactionRequest
 from .v1.event_pb2 import SessionEvent
 from .v1.event_service_pb2 import GetContextResponse
 from .v1.message_pb2 import Role
-from .v1.session_pb2 import SessionRef
 from .values.context import Context
 from .values.incoming import Appendable, events_of
 
@@ -147,18 +146,6 @@ def policy(trigger: CompactionTrigger, strategy: CompactionStrategy) -> Compacti
 def disabled() -> CompactionPolicy:
     """Never compact, even if a wider policy would."""
     return CompactionPolicy(disabled=True)
-
-
-def policy_scope(session: SessionRef | None, user_id: str | None, app: str | None, server: bool) -> PolicyScope:
-    """The scope of a policy: exactly one of a session, a user (of one app or of all), an app, and the server."""
-    users = user_id is not None or app is not None
-    if (session is not None) + users + server != 1:
-        raise ValueError("give exactly one scope: session, user_id (with or without app), app, or server=True")
-    if session is not None:
-        return PolicyScope(session=session)
-    if user_id is not None:
-        return PolicyScope(user=UserPolicyScope(user_id=user_id, app=app))
-    return PolicyScope(server=True) if app is None else PolicyScope(app=app)
 
 
 # --- with your own model

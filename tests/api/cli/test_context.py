@@ -188,7 +188,7 @@ def test_policies_are_set_printed_and_deleted(cli: Cli, filled: str, address: st
     assert found["effective_policy"] == {"trigger": {"tokens": 100000}, "strategy": {"turn_window": {"max_turns": 20}}}
     cli("policy", "set", "--session", "s", "--if", "turns-over=3", "--strategy", "sliding-window=8")
     with Client(address, user_id="alice", app="shop") as client:
-        policy = client.get_compaction_policy(session="s").policy
+        policy = client.session("s").policy().get().policy
     assert policy == compaction.policy(compaction.turns_over(3), compaction.sliding_window(8))
     assert json.loads(cli("compact", "s", "--json")[1])["compaction"]["strategy"] == "sliding_window"
 

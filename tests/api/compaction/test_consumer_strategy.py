@@ -94,7 +94,7 @@ def metrics(port: int | None) -> dict[str, float]:
 
 
 async def test_a_consumer_compacts_what_the_policy_leaves_to_it(client: threadkeep.AsyncClient) -> None:
-    await client.set_compaction_policy(POLICY, app="shop")
+    await client.app_policy("shop").set(POLICY)
     worker, watching = Worker(client), Worker(client, "watching")
     async with worker.working(), watching.working():
         await turns(client, "s1", 1, 2)
@@ -114,7 +114,7 @@ async def test_a_consumer_compacts_what_the_policy_leaves_to_it(client: threadke
 
 async def test_requests_wait_for_a_member_and_are_answered_once(client: threadkeep.AsyncClient) -> None:
     """Several appends beyond the trigger make several requests; the first answer makes the others stale."""
-    await client.set_compaction_policy(POLICY, app="shop")
+    await client.app_policy("shop").set(POLICY)
     await turns(client, "s1", 1, 2, 3, 4)
     worker = Worker(client)
     worker.fails = 1
@@ -125,10 +125,10 @@ async def test_requests_wait_for_a_member_and_are_answered_once(client: threadke
 
 
 async def test_a_policy_that_changes_ends_the_requests(client: threadkeep.AsyncClient) -> None:
-    await client.set_compaction_policy(POLICY, app="shop")
+    await client.app_policy("shop").set(POLICY)
     worker = Worker(client)
     async with worker.working():
-        await client.set_compaction_policy(compaction.disabled(), session=(await client.create_session("s1")).ref)
+        await client.session(await client.create_session("s1")).policy().set(compaction.disabled())
         await turns(client, "s1", 1, 2)
         await turns(client, "s2", 1, 2)
         await eventually(lambda: worker.compacted == ["s2"])
@@ -137,7 +137,7 @@ async def test_a_policy_that_changes_ends_the_requests(client: threadkeep.AsyncC
 
 async def test_the_server_does_not_run_a_consumer_on_request(client: threadkeep.AsyncClient) -> None:
     await turns(client, "s1", 1, 2)
-    await client.set_compaction_policy(POLICY, app="shop")
+    await client.app_policy("shop").set(POLICY)
     for strategy in (None, POLICY.strategy):
         with pytest.raises(InvalidField) as caught:
             await client.compact("s1", strategy)
@@ -152,7 +152,7 @@ async def test_a_request_that_nobody_answers_is_counted_and_logged(
 ) -> None:
     server = start_server(compaction_answer_time="1s")
     async with threadkeep.AsyncClient(f"127.0.0.1:{server.grpc_port}", app="shop", user_id="alice") as client:
-        await client.set_compaction_policy(POLICY, app="shop")
+        await client.app_policy("shop").set(POLICY)
         await turns(client, "s1", 1, 2, 3)
         await turns(client, "s2", 1, 2)
         await client.compact("s2", KEEP_ONE_TURN)

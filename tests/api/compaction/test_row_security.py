@@ -67,7 +67,7 @@ async def test_a_webhook_is_sent_and_changes_the_events_of_one_tenant(address: s
     for tenant in TENANTS:
         async with _client(address, tenant) as client:
             policy = compaction.policy(compaction.events(4), compaction.webhook("plans"))
-            await client.set_compaction_policy(policy, app="shop")
+            await client.app_policy("shop").set(policy)
             await _converse(client, tenant)
             assert await _eventually_compacted(client) == "policy"
             seen = [text_of(event.pb) for event in (await client.get_context("s1")).events]
@@ -83,7 +83,7 @@ async def test_a_consumer_is_requested_for_the_sessions_of_its_tenant(address: s
     due: dict[str, list[Change]] = {tenant: [] for tenant in TENANTS}
     stop = asyncio.Event()
     for client in clients:
-        await client.set_compaction_policy(compaction.policy(compaction.events(4), compaction.compacted_by("c")), app="shop")
+        await client.app_policy("shop").set(compaction.policy(compaction.events(4), compaction.compacted_by("c")))
 
     async def work(client: threadkeep.AsyncClient, tenant: str) -> None:
         async def handle(delivery: threadkeep.Delivery) -> None:

@@ -242,7 +242,7 @@ async def test_the_window_is_replaced(client: Any) -> None:
 
 async def test_policies_compact_in_the_background(client: Any) -> None:
     policy = compaction.policy(compaction.turns_over(3), compaction.turn_window(2))
-    await client.set_compaction_policy(policy, user_id="alice", app="shop")
+    await client.user_policy("alice", app="shop").set(policy)
     session = await filled(client, 4)
     for _ in range(1000):  # runs in the background
         if done := [each async for each in client.compactions(session)]:
@@ -255,16 +255,16 @@ async def test_the_narrowest_policy_applies(client: Any) -> None:
     session = await filled(client, 1)
     wide = compaction.policy(compaction.tokens(10_000), compaction.sliding_window(20))
     narrow = compaction.policy(compaction.turns_over(30), compaction.turn_window(20))
-    await client.set_compaction_policy(wide, server=True)
-    await client.set_compaction_policy(narrow, app="shop")
-    found = await client.get_compaction_policy(session=session)
+    await client.server_policy().set(wide)
+    await client.app_policy("shop").set(narrow)
+    found = await client.session(session).policy().get()
     assert (found.HasField("policy"), found.effective_policy, found.effective_scope.app) == (False, narrow, "shop")
-    await client.remove_compaction_policy(app="shop")
-    assert (await client.get_compaction_policy(session=session)).effective_policy == wide
-    await client.set_compaction_policy(compaction.disabled(), session=session)
-    found = await client.get_compaction_policy(session=session)
+    await client.app_policy("shop").remove()
+    assert (await client.session(session).policy().get()).effective_policy == wide
+    await client.session(session).policy().set(compaction.disabled())
+    found = await client.session(session).policy().get()
     assert found.policy.disabled
-    assert (await client.get_compaction_policy(server=True)).policy == wide
+    assert (await client.server_policy().get()).policy == wide
 
 
 async def test_compacting_a_truncated_context_keeps_omitted_events(client: Any) -> None:

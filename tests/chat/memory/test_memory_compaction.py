@@ -138,7 +138,7 @@ async def test_compact_is_called_only_when_the_trigger_fires(talk: Talk) -> None
 async def test_server_policy_compacts_without_calls_of_the_client(talk: Talk) -> None:
     await talk.append(threadkeep.user("q"))
     policy = compaction.policy(**TWO_TURNS)
-    await talk.kit.of(talk.sdk.set_compaction_policy, policy, session=talk.session)
+    await talk.kit.of(talk.sdk.session(talk.session).policy().set, policy)
     counted = CountingClient(talk.sdk)
     model = talk.kit.ScriptedModel(["a"] * 4)
     for turn in range(4):

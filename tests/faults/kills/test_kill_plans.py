@@ -68,7 +68,7 @@ async def test_a_server_killed_before_a_webhook_answers_has_changed_nothing(
         settings = {**url_settings(database_url), "compaction_webhooks_file": webhooks_file(tmp_path, summaries=hook.url)}
         server = await asyncio.to_thread(make_server(prelude=leases_of(2), **settings).start)
         async with connect(server.address) as client:
-            await client.set_compaction_policy(WEBHOOK, server=True)
+            await client.server_policy().set(WEBHOOK)
             await turns(client, 1, 2)
             await asyncio.wait_for(hook.requested.wait(), 60)
             await asyncio.to_thread(server.kill)
@@ -97,7 +97,7 @@ async def test_a_plan_that_was_committed_before_the_kill_is_not_applied_again(
         settings = {**url_settings(database_url), "compaction_webhooks_file": webhooks_file(tmp_path, summaries=hook.url)}
         server = await asyncio.to_thread(make_server(prelude=leases_of(2), **settings).start)
         async with connect(server.address) as client:
-            await client.set_compaction_policy(WEBHOOK, server=True)
+            await client.server_policy().set(WEBHOOK)
             await turns(client, 1, 2)
         await compacted(server.address, 0)
         await asyncio.to_thread(server.kill)
@@ -147,7 +147,7 @@ async def test_a_request_to_a_consumer_survives_a_kill_and_is_answered_once(
             done = await client.apply_compaction(change.session, planned, report_mismatch=True)
             return done.applied
 
-        await client.set_compaction_policy(CONSUMER, server=True)
+        await client.server_policy().set(CONSUMER)
         await turns(client, 1, 2)
         working = asyncio.create_task(client.consumer("compactor").run(handle, from_beginning=True, stop=stop))
         await asyncio.wait_for(killed.wait(), 90)

@@ -25,7 +25,18 @@ OF_MEMORY = (
     "list",
     "namespaces",
 )
-HANDLES = ("session", "with_memory", "state", "user_state", "app_state", "consumer")
+HANDLES = (
+    "session",
+    "with_memory",
+    "state",
+    "user_state",
+    "app_state",
+    "consumer",
+    "policy",
+    "user_policy",
+    "app_policy",
+    "server_policy",
+)
 FLAVORS = ("async", "sync")
 _END = object()
 
@@ -77,7 +88,7 @@ class MemoryBridge(Bridge):
 class HandleBridge(Bridge):
     """The same for a handle."""
 
-    def __init__(self, handle: threadkeep.SessionHandle | threadkeep.StateHandle | threadkeep.ConsumerHandle) -> None:
+    def __init__(self, handle: Any) -> None:
         self.client = handle
 
 

@@ -6,6 +6,7 @@ from .consumers import AsyncConsumers
 from .erasures import AsyncErasures
 from .events import AsyncEvents
 from .forks import AsyncForks
+from .policies import AsyncPolicies
 from .removals import AsyncRemovals
 from .searches import AsyncSearches
 from .session_reads import AsyncSessionReads
@@ -24,6 +25,7 @@ class AsyncCalls(
     AsyncRemovals,
     AsyncStates,
     AsyncWindows,
+    AsyncPolicies,
     AsyncSubscriptions,
     AsyncConsumers,
     AsyncSearches,

@@ -11,6 +11,7 @@ from .._arguments import NamesArguments
 from .._convert import SessionLike
 from .._search import SearchOptions
 from ..memory import MemoryProvider
+from ..v1.compaction_service_pb2 import PolicyScope
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
 from ..v1.state_pb2 import StateScope
@@ -18,6 +19,7 @@ from ..v1.tool_service_pb2 import CallToolResponse
 from ..values.changes import Change
 from ..values.pages import SearchHit
 from .calls import AsyncCalls
+from .policies import AsyncPolicyHandle
 from .states import AsyncStateHandle
 
 P = ParamSpec("P")
@@ -102,6 +104,10 @@ class AsyncSessionHandle(NamesArguments):
     def state(self) -> AsyncStateHandle:
         """The state of this session."""
         return AsyncStateHandle(self.client, StateScope.STATE_SCOPE_SESSION, self.ref)
+
+    def policy(self) -> AsyncPolicyHandle:
+        """The policy by which the server compacts this session."""
+        return AsyncPolicyHandle(self.client, PolicyScope(session=self.ref))
 
     def search(
         self,

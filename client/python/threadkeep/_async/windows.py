@@ -1,4 +1,4 @@
-"""The calls on context windows: reading, compacting, policies; see `client`."""
+"""The calls on context windows: reading and compacting; see `client`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Unpack
 
 from .._convert import SessionLike, check, set_as_of
-from ..compaction import archiving, completed, policy_scope, replacing
+from ..compaction import archiving, completed, replacing
 from ..errors import VersionMismatch
 from ..memory import ContextFields, MemoryProvider, context_spec
 from ..messages import new_event_id, with_ids
@@ -14,7 +14,6 @@ from ..v1 import compaction_service_pb2 as cs
 from ..v1.compaction_pb2 import (
     Compaction,
     CompactionInsert,
-    CompactionPolicy,
     CompactionStrategy,
     CompactionTrigger,
     SummaryPrompt,
@@ -28,7 +27,7 @@ from .pages import paged
 
 
 class AsyncWindows(AsyncConnection):
-    """The calls on windows. `threadkeep.compaction` builds strategies, triggers and policies."""
+    """The calls on windows. `threadkeep.compaction` builds strategies and triggers."""
 
     async def get_context(
         self,
@@ -230,62 +229,3 @@ class AsyncWindows(AsyncConnection):
             lambda token: self.list_compactions(session, page_size=page_size, page_token=token, timeout=timeout),
             lambda page: page.compactions,
         )
-
-    async def set_compaction_policy(
-        self,
-        policy: CompactionPolicy,
-        *,
-        session: SessionLike | None = None,
-        user_id: str | None = None,
-        app: str | None = None,
-        all_apps: bool = False,
-        server: bool = False,
-        timeout: float | None = None,
-    ) -> None:
-        """Set a policy by which the server compacts, see `compaction.policy`; or never, see `compaction.disabled`.
-
-        The scope is a session, the sessions of a user (in one app, by default the client's, or with `all_apps` in all) or of
-        an app, or with `server` all of the tenant. The narrowest policy applies. Raises SessionNotFound.
-        """
-        scope = self._policy_scope(session, user_id, app, all_apps, server)
-        request = cs.SetCompactionPolicyRequest(scope=scope, policy=check(policy, CompactionPolicy, "policy"))
-        await self._call((await self._stubs()).compaction.SetCompactionPolicy, request, timeout)
-
-    async def get_compaction_policy(
-        self,
-        *,
-        session: SessionLike | None = None,
-        user_id: str | None = None,
-        app: str | None = None,
-        all_apps: bool = False,
-        server: bool = False,
-        timeout: float | None = None,
-    ) -> cs.GetCompactionPolicyResponse:
-        """Return the policy of one scope, and the policy that applies there, with its scope. Raises SessionNotFound."""
-        scope = self._policy_scope(session, user_id, app, all_apps, server)
-        request = cs.GetCompactionPolicyRequest(scope=scope)
-        return await self._call((await self._stubs()).compaction.GetCompactionPolicy, request, timeout)
-
-    async def remove_compaction_policy(
-        self,
-        *,
-        session: SessionLike | None = None,
-        user_id: str | None = None,
-        app: str | None = None,
-        all_apps: bool = False,
-        server: bool = False,
-        timeout: float | None = None,
-    ) -> None:
-        """Remove the policy of one scope; the next wider policy then applies. Raises SessionNotFound."""
-        scope = self._policy_scope(session, user_id, app, all_apps, server)
-        request = cs.SetCompactionPolicyRequest(scope=scope)
-        await self._call((await self._stubs()).compaction.SetCompactionPolicy, request, timeout)
-
-    def _policy_scope(
-        self, session: SessionLike | None, user_id: str | None, app: str | None, all_apps: bool, server: bool
-    ) -> cs.PolicyScope:
-        """The scope of a policy; that of a user is in the client's app by default."""
-        if all_apps and user_id is None:
-            raise ValueError("all_apps goes with user_id")
-        app = app if user_id is None else self._app(app, all_apps)
-        return policy_scope(None if session is None else self._ref(session), user_id, app, server)

@@ -7,6 +7,7 @@ from .consumers import Consumers
 from .erasures import Erasures
 from .events import Events
 from .forks import Forks
+from .policies import Policies
 from .removals import Removals
 from .searches import Searches
 from .session_reads import SessionReads
@@ -25,6 +26,7 @@ class Calls(
     Removals,
     States,
     Windows,
+    Policies,
     Subscriptions,
     Consumers,
     Searches,

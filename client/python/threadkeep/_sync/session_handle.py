@@ -12,6 +12,7 @@ from .._arguments import NamesArguments
 from .._convert import SessionLike
 from .._search import SearchOptions
 from ..memory import MemoryProvider
+from ..v1.compaction_service_pb2 import PolicyScope
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
 from ..v1.state_pb2 import StateScope
@@ -19,6 +20,7 @@ from ..v1.tool_service_pb2 import CallToolResponse
 from ..values.changes import Change
 from ..values.pages import SearchHit
 from .calls import Calls
+from .policies import PolicyHandle
 from .states import StateHandle
 
 P = ParamSpec("P")
@@ -103,6 +105,10 @@ class SessionHandle(NamesArguments):
     def state(self) -> StateHandle:
         """The state of this session."""
         return StateHandle(self.client, StateScope.STATE_SCOPE_SESSION, self.ref)
+
+    def policy(self) -> PolicyHandle:
+        """The policy by which the server compacts this session."""
+        return PolicyHandle(self.client, PolicyScope(session=self.ref))
 
     def search(
         self,

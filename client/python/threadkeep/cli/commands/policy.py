@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 import typer
 
-from ... import AsyncClient, compaction
+from ... import AsyncClient, AsyncPolicyHandle, compaction
 from ...v1.compaction_pb2 import CompactionPolicy
 from ...v1.compaction_service_pb2 import GetCompactionPolicyResponse, PolicyScope
-from ...v1.session_pb2 import SessionRef
 from ..options import Address, App, Json, Token, cli_of, ref_of, usage
 from ..render.output import as_json, console, facts, plain, print_json, shown_time
 from ..strategy_syntax import Strategies, StrategyJson, Triggers, from_json, shown_policy, strategy_of, trigger_of
@@ -21,13 +21,6 @@ policy_app = typer.Typer(help="Manage when and how the server compacts automatic
 OfSession = Annotated[str, typer.Option("--session", help="Of this session; --user and --app then complete its name.")]
 OfUser = Annotated[str | None, typer.Option("--user", help="Of this user's sessions, with --app those of one app.")]
 OfServer = Annotated[bool, typer.Option("--server", help="Of all sessions.")]
-
-
-class _Scope(TypedDict):
-    session: SessionRef | None
-    user_id: str | None
-    app: str | None
-    server: bool
 
 
 @policy_app.command("set")
@@ -53,7 +46,7 @@ def set_policy(
     For example: threadkeep policy set --app shop --trigger tokens=100000 --strategy turn-window=20
     """
     cli = cli_of(ctx, address, token, json)
-    scope = _scope(session, user, app, server)
+    whose = _whose(session, user, app, server)
     how, when = strategy_of(strategy, strategy_json), trigger_of(trigger)
     if (json_file is not None) + disabled + (how is not None or when is not None) != 1:
         raise usage("give --trigger and --strategy, or --disabled, or --json-file")
@@ -68,8 +61,9 @@ def set_policy(
         policy = compaction.policy(when, how)
 
     async def done(client: AsyncClient) -> GetCompactionPolicyResponse:
-        await client.set_compaction_policy(policy, **scope)
-        return await client.get_compaction_policy(**scope)
+        handle = whose(client)
+        await handle.set(policy)
+        return await handle.get()
 
     _show(cli.call(done), as_json_=cli.json)
 
@@ -87,10 +81,10 @@ def show_policy(
 ) -> None:
     """Show the policy that is set on a scope, and the one that applies there."""
     cli = cli_of(ctx, address, token, json)
-    scope = _scope(session, user, app, server)
+    whose = _whose(session, user, app, server)
 
     async def got(client: AsyncClient) -> GetCompactionPolicyResponse:
-        return await client.get_compaction_policy(**scope)
+        return await whose(client).get()
 
     _show(cli.call(got), as_json_=cli.json)
 
@@ -108,21 +102,25 @@ def remove_policy(
 ) -> None:
     """Remove the policy of a scope; the next wider one then applies."""
     cli = cli_of(ctx, address, token, json)
-    scope = _scope(session, user, app, server)
+    whose = _whose(session, user, app, server)
 
     async def done(client: AsyncClient) -> GetCompactionPolicyResponse:
-        await client.remove_compaction_policy(**scope)
-        return await client.get_compaction_policy(**scope)
+        handle = whose(client)
+        await handle.remove()
+        return await handle.get()
 
     _show(cli.call(done), as_json_=cli.json)
 
 
-def _scope(session: str, user: str | None, app: str | None, server: bool) -> _Scope:
+def _whose(session: str, user: str | None, app: str | None, server: bool) -> Callable[[AsyncClient], AsyncPolicyHandle]:
+    """Checks the options, and returns what makes the handle of their policy."""
     if bool(session) + (not session and (user is not None or app is not None)) + server != 1:
         raise usage("whose policy? give --session, or --user (with or without --app), or --app, or --server")
     if session:
-        return _Scope(session=ref_of(session, user or "", app), user_id=None, app=None, server=False)
-    return _Scope(session=None, user_id=user, app=app, server=server)
+        return lambda client: client.session(ref_of(session, user or "", app)).policy()
+    if user is not None:
+        return lambda client: client.user_policy(user, app=app)
+    return lambda client: client.server_policy() if app is None else client.app_policy(app)
 
 
 def _show(found: GetCompactionPolicyResponse, *, as_json_: bool) -> None:
