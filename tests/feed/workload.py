@@ -32,7 +32,7 @@ VIEWS: dict[str, View] = {
     "without an app": View(su.ChangeScope(app="")),
     "a user, what an agent said": View(
         su.ChangeScope(user_id="ann"),
-        threadkeep.event_filter(authors=[threadkeep.include(["agent"])], exclude_synthetic=True),
+        threadkeep.event_filter(authors=threadkeep.Authors.include(["agent"]), exclude_synthetic=True).pb,
     ),
     "a user of an app, a branch": View(su.ChangeScope(user_id="ann", app="shop"), EventFilter(branch="a")),
     "a team": View(su.ChangeScope(labels={"team": "blue"})),

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ._sync.session_handle import SessionHandle
     from ._sync.states import StateHandle
     from .errors import ThreadkeepError, error_of
-    from .filters import event_filter, exclude, include, merge_filters
-    from .memory import ContextFields, MemoryFilter, MemoryProvider
+    from .filters import Authors, Filter, event_filter
+    from .memory import ContextFields, MemoryProvider
     from .messages import (
         EventFields,
         assistant,
@@ -182,6 +182,7 @@ __all__ = [
     "AsyncUserMemory",
     "AuthorFilter",
     "AuthorSet",
+    "Authors",
     "Branch",
     "BranchMatch",
     "CallToolResponse",
@@ -223,6 +224,7 @@ __all__ = [
     "EventFields",
     "EventFilter",
     "EventPage",
+    "Filter",
     "GetCompactionPolicyResponse",
     "GetConsumerResponse",
     "GetContextResponse",
@@ -243,7 +245,6 @@ __all__ = [
     "LoadedSession",
     "LogView",
     "MemoryEntry",
-    "MemoryFilter",
     "MemoryName",
     "MemoryProvider",
     "MemoryScope",
@@ -315,13 +316,10 @@ __all__ = [
     "errors",
     "event",
     "event_filter",
-    "exclude",
-    "include",
     "media",
     "memory_entry",
     "memory_name",
     "memory_write",
-    "merge_filters",
     "new_event_id",
     "reasoning",
     "recency",

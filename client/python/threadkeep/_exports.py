@@ -23,8 +23,8 @@ _NAMES = {
     "_sync.session_handle": "SessionHandle",
     "_sync.states": "StateHandle",
     "errors": "ThreadkeepError error_of",
-    "filters": "event_filter exclude include merge_filters",
-    "memory": "ContextFields MemoryFilter MemoryProvider",
+    "filters": "Authors Filter event_filter",
+    "memory": "ContextFields MemoryProvider",
     "messages": (
         "EventFields assistant data event media new_event_id reasoning system text text_of tool_call tool_result "
         "tool_result_part user with_ids"

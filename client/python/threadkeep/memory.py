@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypedDict
 
 from ._arguments import refuse_unknown
 from ._convert import check
-from .filters import exclude, include
+from .filters import Authors
 from .v1.context_pb2 import ContextMode, ContextSpec
 from .v1.filter_pb2 import AuthorFilter
 
@@ -25,50 +24,6 @@ class ContextFields(TypedDict, total=False):
     max_tokens: int | None
     branch: str
     exclude_system: bool
-
-
-class _Step:
-    """A step of a chain of filters; on the class it starts a chain."""
-
-    def __init__(self, *, keeps: bool) -> None:
-        self._keeps = keeps
-        verb = "Keep only" if keeps else "Drop"
-        self.__doc__ = f"{verb} events of these agents, by id or by role in the fleet; at least one."
-
-    def __get__(self, chain: MemoryFilter | None, owner: type[MemoryFilter]) -> _BoundStep:
-        return _BoundStep(chain or owner(), self._keeps)
-
-
-@dataclass(frozen=True, slots=True)
-class _BoundStep:
-    chain: MemoryFilter
-    keeps: bool
-
-    def __call__(self, ids: Iterable[str] = (), *, roles: Iterable[str] = ()) -> MemoryFilter:
-        return MemoryFilter((*self.chain.steps, (include if self.keeps else exclude)(ids, roles=roles)))
-
-
-class MemoryFilter:
-    """The authors whose events are read: `MemoryFilter.include(roles=["researcher"]).exclude(["critic"])`.
-
-    Steps apply in order, each to the result of the one before it; steps of one kind merge at the position of the first.
-    """
-
-    __slots__ = ("steps",)
-
-    include = _Step(keeps=True)
-    exclude = _Step(keeps=False)
-
-    def __init__(self, steps: Iterable[AuthorFilter] = ()) -> None:
-        self.steps: tuple[AuthorFilter, ...] = tuple(steps)
-
-    def __repr__(self) -> str:
-        return f"MemoryFilter({self.steps!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MemoryFilter) and self.steps == other.steps
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class MemoryProvider:
@@ -121,13 +76,13 @@ class MemoryProvider:
         """Writes; its contexts are empty."""
         return self._with(ContextSpec(mode=ContextMode.CONTEXT_MODE_WRITE_ONLY))
 
-    def read_last(self, n: int, filter: MemoryFilter | None = None) -> MemoryProvider:  # noqa: A002
-        """Only the newest n events that pass the filter, extended back to the start of their turn."""
-        return self._with(ContextSpec(last_n=n, author_filters=filter.steps if filter else ()))
+    def read_last(self, n: int, authors: Authors | None = None) -> MemoryProvider:
+        """Only the newest n events, of these authors if there are any, extended back to the start of their turn."""
+        return self._with(ContextSpec(last_n=n, author_filters=authors.steps if authors else ()))
 
-    def filtered(self, filter: MemoryFilter) -> MemoryProvider:  # noqa: A002
-        """Only events that pass the filter; a further filter applies to its result."""
-        return self._with(ContextSpec(author_filters=filter.steps))
+    def filtered(self, authors: Authors) -> MemoryProvider:
+        """Only events of these authors; a further call applies to its result."""
+        return self._with(ContextSpec(author_filters=authors.steps))
 
     def with_author_roles(self, roles: Mapping[str, str]) -> MemoryProvider:
         """Roles of agents by id, for filters; they override the roles stored with the events."""

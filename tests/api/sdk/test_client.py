@@ -140,7 +140,7 @@ async def test_a_deleted_session_is_gone(client: Any) -> None:
 async def test_events_are_filtered_ordered_and_paged(client: Any) -> None:
     session = await filled(client, "one", "two", "three", "four", "five")
 
-    async def texts(filter: threadkeep.EventFilter | None = None, **options: Any) -> list[str]:  # noqa: A002
+    async def texts(filter: threadkeep.Filter | None = None, **options: Any) -> list[str]:  # noqa: A002
         return [threadkeep.text_of(event) async for event in client.events(session, filter, **options)]
 
     assert await texts(page_size=2) == ["one", "two", "three", "four", "five"]

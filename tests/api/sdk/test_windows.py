@@ -10,7 +10,7 @@ import pytest
 
 import threadkeep
 from tests.unit.sdk.flavors import FLAVORS, make
-from threadkeep import MemoryFilter, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
+from threadkeep import Authors, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
 
 WINDOW = MemoryProvider.limited_window()
 
@@ -77,9 +77,9 @@ async def test_the_context_spec_selects_the_context(client: Any) -> None:
     assert ids(last.events) == ["sys", "q3", "c3", "r3", "a3"]
     assert (last.truncated, last.first_seq, last.last_seq) == (True, 14, 17)
     assert ids((await client.get_context(session, max_turns=1, exclude_system=True)).events) == ["q3", "c3", "r3", "a3"]
-    writers = MemoryFilter.exclude(roles=["lead"])
+    writers = Authors.exclude(roles=["lead"])
     assert "c3" not in ids((await client.get_context(session, WINDOW.filtered(writers))).events)
-    relabelled = WINDOW.filtered(MemoryFilter.exclude(roles=["lead"])).with_author_roles({"planner": "", "writer": "lead"})
+    relabelled = WINDOW.filtered(Authors.exclude(roles=["lead"])).with_author_roles({"planner": "", "writer": "lead"})
     assert "a3" not in ids((await client.get_context(session, relabelled)).events)
     assert list((await client.get_context("nowhere")).events) == []
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import threadkeep
-from threadkeep import MemoryFilter, MemoryProvider, SessionRef
+from threadkeep import Authors, MemoryProvider, SessionRef
 from threadkeep.chat import (
     ChatResponse,
     Generation,
@@ -140,7 +140,7 @@ async def test_memory_filter_excludes_authors(talk: Talk) -> None:
     theirs = threadkeep.assistant("theirs", author="them")
     await talk.append(threadkeep.user("q"), threadkeep.assistant("mine", author="me"), theirs)
     model = talk.kit.ScriptedModel(["x"])
-    seen = MemoryProvider.limited_window().filtered(MemoryFilter.exclude(["them"]))
+    seen = MemoryProvider.limited_window().filtered(Authors.exclude(["them"]))
     await talk.ask(model, talk.memory(memory=seen), "new")
     assert prompt_of(model) == ["user: q", "assistant: mine", "user: new"]
 

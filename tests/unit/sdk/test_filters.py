@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 import threadkeep
-from threadkeep import AuthorFilter, AuthorSet, BranchMatch, EventFilter, KeywordMatch, LogView
+from threadkeep import AuthorFilter, Authors, AuthorSet, BranchMatch, EventFilter, Filter, KeywordMatch, LogView
+from threadkeep.v1.event_service_pb2 import ListEventsRequest
 from threadkeep.v1.message_pb2 import Role
+
+from .fake import FakeServer
 
 
 def test_every_condition() -> None:
@@ -16,7 +20,7 @@ def test_every_condition() -> None:
         after_seq=0,
         before_seq=9,
         roles=["user", Role.ROLE_TOOL],
-        authors=[threadkeep.include(["a"]), threadkeep.exclude(roles=["r"])],
+        authors=threadkeep.Authors.include(["a"]).exclude(roles=["r"]),
         exclude_synthetic=True,
         view="active",
         keyword="k",
@@ -85,16 +89,49 @@ def test_a_merged_filter_has_what_the_later_one_sets_and_the_rest_of_the_first()
     wanted = threadkeep.event_filter(
         roles=["tool"], keywords=["c"], branch="c", page=0, page_size=2, exclude_synthetic=True, after_seq=3, keyword="k"
     )
-    before = threadkeep.event_filter()
-    before.CopyFrom(first)
-    assert threadkeep.merge_filters(first, other) == wanted
+    before = EventFilter()
+    before.CopyFrom(first.pb)
+    assert first.merge(other) == wanted
     assert first == before, "a filter is not changed"
-    assert threadkeep.merge_filters(first, EventFilter()) == first
-    assert threadkeep.merge_filters(EventFilter(), first, other) == wanted
-    root = threadkeep.merge_filters(first, threadkeep.event_filter(branch_match="exact", after_seq=0))
+    assert first.merge(Filter(EventFilter())) == first
+    assert Filter(EventFilter()).merge(first).merge(other) == wanted
+    root = first.merge(threadkeep.event_filter(branch_match="exact", after_seq=0))
     assert (root.branch, root.branch_match, root.after_seq, root.HasField("after_seq")) == (
         "",
         BranchMatch.BRANCH_MATCH_EXACT,
         0,
         True,
     )
+
+
+def test_a_message_is_merged_like_a_filter() -> None:
+    assert threadkeep.event_filter(keyword="k").merge(EventFilter(after_seq=3)) == EventFilter(keyword="k", after_seq=3)
+    with pytest.raises(TypeError, match="filter must be EventFilter, not str"):
+        threadkeep.event_filter(keyword="k").merge("x")  # type: ignore[arg-type]
+
+
+def test_the_message_of_a_filter_is_part_of_a_request_that_is_built_by_hand() -> None:
+    chosen = threadkeep.event_filter(roles=["user"])
+    assert ListEventsRequest(filter=chosen.pb).filter == chosen == EventFilter(roles=[Role.ROLE_USER])
+
+
+def test_authors_may_be_messages() -> None:
+    steps = [AuthorFilter(include=AuthorSet(ids=["a"]))]
+    assert threadkeep.event_filter(authors=steps) == threadkeep.event_filter(authors=Authors.include(["a"]))
+
+
+def test_a_single_text_in_place_of_several_authors_is_refused() -> None:
+    with pytest.raises(TypeError, match="ids must be several texts, not str"):
+        Authors.include("planner")
+
+
+@pytest.mark.parametrize("kind", ["filter", "message"])
+async def test_every_method_takes_a_filter_or_its_message(client: Any, fake: FakeServer, kind: str) -> None:
+    chosen = threadkeep.event_filter(roles=["user"])
+    given = chosen if kind == "filter" else chosen.pb
+    await client.list_events("s", given)
+    await client.load_session("s", given)
+    await client.list_user_events(filter=given)
+    await client.search_page("q", filter=given)
+    for method in ("ListEvents", "LoadSession", "ListUserEvents", "SearchEvents"):
+        assert [request.filter for request in fake.requests(method)] == [chosen.pb], method

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import threadkeep
-from threadkeep import ContextMode, ContextSpec, MemoryFilter, MemoryProvider, exclude, include
+from threadkeep import AuthorFilter, Authors, AuthorSet, ContextMode, ContextSpec, MemoryProvider
 
 from .fake import FakeServer
 
@@ -29,7 +29,7 @@ def test_access_of_readers_and_writers(provider: MemoryProvider, mode: str, read
 
 
 def test_a_provider_compiles_to_a_spec() -> None:
-    chain = MemoryFilter.include(["planner"], roles=["researcher"]).exclude(roles=["critic"]).include(["extra"])
+    chain = Authors.include(["planner"], roles=["researcher"]).exclude(roles=["critic"]).include(["extra"])
     provider = (
         WINDOW.read_only()
         .read_last(20, chain)
@@ -42,7 +42,11 @@ def test_a_provider_compiles_to_a_spec() -> None:
     )
     assert provider.spec == ContextSpec(
         mode=ContextMode.CONTEXT_MODE_READ_ONLY,
-        author_filters=[include(["planner"], roles=["researcher"]), exclude(roles=["critic"]), include(["extra"])],
+        author_filters=[
+            AuthorFilter(include=AuthorSet(ids=["planner"], roles=["researcher"])),
+            AuthorFilter(exclude=AuthorSet(roles=["critic"])),
+            AuthorFilter(include=AuthorSet(ids=["extra"])),
+        ],
         author_roles={"planner": "boss"},
         last_n=20,
         max_turns=5,
@@ -54,11 +58,11 @@ def test_a_provider_compiles_to_a_spec() -> None:
 
 
 def test_read_last_and_filters_combine_in_any_order() -> None:
-    only = MemoryFilter.include(["a"])
+    only = Authors.include(["a"])
     assert WINDOW.read_last(3).filtered(only) == WINDOW.filtered(only).read_last(3) == WINDOW.read_last(3, only)
     assert WINDOW.read_last(3).read_last(5).spec.last_n == 5
-    more = WINDOW.filtered(only).filtered(MemoryFilter.exclude(["b"]))
-    assert list(more.spec.author_filters) == [include(["a"]), exclude(["b"])]
+    more = WINDOW.filtered(only).filtered(Authors.exclude(["b"]))
+    assert list(more.spec.author_filters) == list(Authors.include(["a"]).exclude(["b"]).steps)
 
 
 def test_every_call_gives_a_fresh_provider_and_a_fresh_chain() -> None:
@@ -70,11 +74,11 @@ def test_every_call_gives_a_fresh_provider_and_a_fresh_chain() -> None:
     taken = MemoryProvider(given)
     given.last_n = 3
     assert taken.spec.last_n == 2
-    chain = MemoryFilter.include(["a"])
+    chain = Authors.include(["a"])
     longer = chain.exclude(["b"])
-    assert (len(chain.steps), len(longer.steps), len(MemoryFilter.exclude(["c"]).steps)) == (1, 2, 1)
+    assert (len(chain.steps), len(longer.steps), len(Authors.exclude(["c"]).steps)) == (1, 2, 1)
     assert chain != longer
-    assert chain == MemoryFilter([include(["a"])])
+    assert chain == Authors([AuthorFilter(include=AuthorSet(ids=["a"]))])
 
 
 async def test_a_context_is_requested_by_provider_spec_or_fields(client: Any, fake: FakeServer) -> None:

@@ -20,11 +20,11 @@ from .._convert import (
     state_delta,
 )
 from ..errors import from_rpc_error
+from ..filters import FilterLike, filter_of
 from ..memory import MemoryProvider
 from ..messages import with_ids
 from ..v1 import event_service_pb2 as es
 from ..v1 import server_service_pb2 as ns
-from ..v1.filter_pb2 import EventFilter
 from ..values.events import Event
 from ..values.incoming import Appendable
 from ..values.pages import EventPage
@@ -144,7 +144,7 @@ class AsyncEvents(AsyncConnection):
     async def list_events(
         self,
         session: SessionLike,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         *,
         order: es.SortOrder.ValueType | str = es.SORT_ORDER_UNSPECIFIED,
         page_size: int = 0,
@@ -161,7 +161,7 @@ class AsyncEvents(AsyncConnection):
         """
         request = es.ListEventsRequest(
             session=self._ref(session),
-            filter=filter,
+            filter=filter_of(filter),
             order=sort_order(order),
             page_size=page_size,
             page_token=page_token,
@@ -172,7 +172,7 @@ class AsyncEvents(AsyncConnection):
     def events(
         self,
         session: SessionLike,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         *,
         order: es.SortOrder.ValueType | str = es.SORT_ORDER_UNSPECIFIED,
         page_size: int = 0,
@@ -201,7 +201,7 @@ class AsyncEvents(AsyncConnection):
         user_id: str | None = None,
         app: str | None = None,
         all_apps: bool = False,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         page_token: str = "",
         timeout: float | None = None,
@@ -215,7 +215,7 @@ class AsyncEvents(AsyncConnection):
         request = es.ListUserEventsRequest(
             user_id=self._user(user_id, False),
             app=self._app(app, all_apps),
-            filter=filter,
+            filter=filter_of(filter),
             page_size=page_size,
             page_token=page_token,
         )
@@ -227,7 +227,7 @@ class AsyncEvents(AsyncConnection):
         user_id: str | None = None,
         app: str | None = None,
         all_apps: bool = False,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         timeout: float | None = None,
     ) -> AsyncIterator[es.UserEvent]:

@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 from .._convert import SessionLike
 from .._search import SearchOptions, arguments_text, with_options
+from ..filters import FilterLike, filter_of
 from ..v1 import search_service_pb2 as rs
 from ..v1 import tool_service_pb2 as ts
-from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
 from ..values.pages import SearchHit
 from .connection import AsyncConnection
@@ -29,7 +29,7 @@ class AsyncSearches(AsyncConnection):
         app: str | None = None,
         all_users: bool = False,
         all_apps: bool = False,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         page_token: str = "",
         timeout: float | None = None,
@@ -49,7 +49,7 @@ class AsyncSearches(AsyncConnection):
         if all_users and all_apps:
             raise ValueError("a search is of one user or of one app: give either all_users or all_apps")
         whose, where = self._user(user_id, all_users), self._app(app, all_apps)
-        request = rs.SearchEventsRequest(query=query, filter=filter, page_size=page_size, page_token=page_token)
+        request = rs.SearchEventsRequest(query=query, filter=filter_of(filter), page_size=page_size, page_token=page_token)
         if session is not None:
             request.session.CopyFrom(self._ref(session))
         elif all_users:
@@ -67,7 +67,7 @@ class AsyncSearches(AsyncConnection):
         app: str | None = None,
         all_users: bool = False,
         all_apps: bool = False,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         timeout: float | None = None,
         **options: Unpack[SearchOptions],

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 
 from .._convert import SessionLike, encodable, enum_value, several, sort_order
+from ..filters import FilterLike, filter_of
 from ..memory import MemoryProvider, context_spec
 from ..v1 import event_service_pb2 as es
 from ..v1.context_pb2 import ContextSpec
-from ..v1.filter_pb2 import EventFilter
 from ..v1.state_pb2 import StateScope
 from ..values.loaded import LoadedSession
 from .connection import AsyncConnection
@@ -21,7 +21,7 @@ class AsyncSessionReads(AsyncConnection):
     async def load_session(
         self,
         session: SessionLike,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         *,
         order: es.SortOrder.ValueType | str = es.SORT_ORDER_UNSPECIFIED,
         page_size: int = 0,
@@ -40,7 +40,7 @@ class AsyncSessionReads(AsyncConnection):
         """
         request = es.LoadSessionRequest(
             session=self._ref(session),
-            filter=filter,
+            filter=filter_of(filter),
             order=sort_order(order),
             page_size=page_size,
             spec=_spec(context),

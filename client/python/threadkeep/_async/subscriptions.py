@@ -9,8 +9,8 @@ from .._streams import changes
 from .._streams.backoff import Backoff
 from .._streams.frames_aio import Frames, pause
 from ..errors import ThreadkeepError, Unavailable
+from ..filters import FilterLike, filter_of
 from ..v1 import subscription_service_pb2 as su
-from ..v1.filter_pb2 import EventFilter
 from ..values.changes import Change, typed
 from .connection import AsyncConnection
 
@@ -27,7 +27,7 @@ class AsyncSubscriptions(AsyncConnection):
         all_users: bool = False,
         all_apps: bool = False,
         labels: Mapping[str, str] | None = None,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         resume_token: str | None = None,
         after_seq: int | None = None,
         from_beginning: bool = False,
@@ -65,7 +65,7 @@ class AsyncSubscriptions(AsyncConnection):
             raise ValueError("max_retries must be at least 0")
         whose = self._scope(user_id, app, labels, all_users, all_apps) if session is None else self._ref(session)
         request = changes.watch_request(
-            whose, filter, resume_token=resume_token, after_seq=after_seq, from_beginning=from_beginning
+            whose, filter_of(filter), resume_token=resume_token, after_seq=after_seq, from_beginning=from_beginning
         )
         return self._follow(request, checkpoints, Backoff(max_retries))
 

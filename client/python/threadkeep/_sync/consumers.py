@@ -13,9 +13,9 @@ from .._arguments import NamesArguments
 from .._convert import check
 from .._streams.deliveries import Delivery
 from .._streams.worker_threads import Worker
+from ..filters import FilterLike, filter_of
 from ..v1 import consumer_service_pb2 as ns
 from ..v1.consumer_pb2 import Consumer, ParkedChange
-from ..v1.filter_pb2 import EventFilter
 from .connection import Connection
 from .pages import paged
 
@@ -39,7 +39,7 @@ class ConsumerHandle(NamesArguments):
         all_users: bool = False,
         all_apps: bool = False,
         labels: Mapping[str, str] | None = None,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         from_beginning: bool = False,
         member_id: str = "",
         concurrency: int = 8,
@@ -76,7 +76,7 @@ class ConsumerHandle(NamesArguments):
         join = ns.JoinConsumer(
             name=self.name,
             scope=self._connection._scope(user_id, app, labels, all_users, all_apps),
-            filter=filter,
+            filter=filter_of(filter),
             from_beginning=from_beginning,
             member_id=member_id,
             max_outstanding=max_outstanding,

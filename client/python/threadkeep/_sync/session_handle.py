@@ -11,9 +11,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 from .._arguments import NamesArguments
 from .._convert import SessionLike
 from .._search import SearchOptions
+from ..filters import FilterLike
 from ..memory import MemoryProvider
 from ..v1.compaction_service_pb2 import PolicyScope
-from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
 from ..v1.state_pb2 import StateScope
 from ..v1.tool_service_pb2 import CallToolResponse
@@ -114,7 +114,7 @@ class SessionHandle(NamesArguments):
         self,
         query: str,
         *,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         timeout: float | None = None,
         **options: Unpack[SearchOptions],
@@ -125,7 +125,7 @@ class SessionHandle(NamesArguments):
     def watch(
         self,
         *,
-        filter: EventFilter | None = None,  # noqa: A002
+        filter: FilterLike | None = None,  # noqa: A002
         resume_token: str | None = None,
         after_seq: int | None = None,
         from_beginning: bool = False,

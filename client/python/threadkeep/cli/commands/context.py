@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ... import AsyncClient
-from ...filters import exclude, include
+from ...filters import Authors
 from ...memory import ContextFields
 from ...v1.event_service_pb2 import GetContextResponse
 from ...v1.session_pb2 import WindowCounters
@@ -49,13 +49,13 @@ def context(
     """
     cli = cli_of(ctx, address, token, json)
     one_moment(as_of_seq, as_of_version)
-    filters = []
+    authors = Authors()
     if include_author or include_role:
-        filters.append(include(include_author or (), roles=include_role or ()))
+        authors = authors.include(include_author or (), roles=include_role or ())
     if exclude_author or exclude_role:
-        filters.append(exclude(exclude_author or (), roles=exclude_role or ()))
+        authors = authors.exclude(exclude_author or (), roles=exclude_role or ())
     fields = ContextFields(
-        author_filters=filters,
+        author_filters=authors.steps,
         last_n=last_n,
         max_turns=max_turns,
         max_bytes=max_bytes,

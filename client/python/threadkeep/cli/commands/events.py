@@ -13,12 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ... import AsyncClient
-from ...filters import event_filter, include
+from ...filters import Authors, Filter, event_filter
 from ...messages import event as make_event
 from ...messages import tool_result_part, with_ids
 from ...v1 import event_pb2
 from ...v1.event_service_pb2 import AppendEventsResponse
-from ...v1.filter_pb2 import EventFilter
 from ...v1.message_pb2 import Part
 from ...v1.session_pb2 import SessionRef
 from ..options import (
@@ -108,7 +107,7 @@ def list_events(
         after_seq=after_seq,
         before_seq=before_seq,
         roles=[each.value for each in role or []],
-        authors=[include(author)] if author else (),
+        authors=Authors.include(author) if author else (),
         view="active" if active else "history",
         keywords=keyword or (),
         match="all",
@@ -125,7 +124,7 @@ def list_events(
     _list(cli, ref_of(session, user, app), chosen, (keyword or [""])[0], limit, moment)
 
 
-def _list(cli: Cli, session: SessionRef, chosen: EventFilter, keyword: str, limit: int, moment: AsOf) -> None:
+def _list(cli: Cli, session: SessionRef, chosen: Filter, keyword: str, limit: int, moment: AsOf) -> None:
     """Prints the events that a filter selects, up to a number."""
     row = partial(add_event_row, keyword, marked=True)
     listing = Listing(event_json if cli.json else None, partial(event_table, marked=True), row, "no events")
@@ -317,7 +316,7 @@ def _content(argument: str | None, option: str | None, role: Role, call_id: str)
     return tool_result_part(call_id, text or "") if call_id else text or ""
 
 
-def _page(chosen: EventFilter, limit: int) -> int:
+def _page(chosen: Filter, limit: int) -> int:
     if chosen.WhichOneof("limit"):
         return 0
     return min(limit + 1, 1000) if limit else 1000

@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ... import AsyncClient, SearchOptions
-from ...filters import event_filter
-from ...v1.filter_pb2 import EventFilter
+from ...filters import Filter, event_filter
 from ...v1.search_pb2 import SearchMode
 from ...v1.search_service_pb2 import SearchEventsResponse, SearchHit
 from ...v1.session_pb2 import SessionRef
@@ -186,7 +185,7 @@ async def _hits(
     where: SessionRef | None,
     user: str,
     app: str | None,
-    chosen: EventFilter,
+    chosen: Filter,
     limit: int,
     options: SearchOptions,
     heard: Callable[[SearchEventsResponse], None],

@@ -17,9 +17,8 @@ from rich.text import Text
 from ... import AsyncClient
 from ..._streams.backoff import Backoff
 from ...errors import SessionNotFound, ThreadkeepError
-from ...filters import event_filter, include
+from ...filters import Authors, Filter, event_filter
 from ...v1.event_pb2 import SessionEvent
-from ...v1.filter_pb2 import EventFilter
 from ...v1.session_pb2 import SessionRef
 from ...v1.subscription_pb2 import Change, EventBatch
 from ...values.changes import Change as Watched
@@ -49,7 +48,7 @@ class Whose:
     app: str | None
     labels: dict[str, str]
 
-    def watch(self, client: AsyncClient, chosen: EventFilter, start: Start) -> AsyncGenerator[Watched]:
+    def watch(self, client: AsyncClient, chosen: Filter, start: Start) -> AsyncGenerator[Watched]:
         """Returns the changes, without retries: `Tail` retries and prints notes."""
         if self.session is not None:
             return client.watch(self.session, filter=chosen, checkpoints=True, max_retries=0, **start)
@@ -149,7 +148,7 @@ def watch(
     start = _start(whose, last_n, from_beginning, after_seq, resume_token)
 
     roles = [each.value for each in role or []]
-    authors = [include(author)] if author else ()
+    authors = Authors.include(author) if author else Authors()
     chosen = partial(event_filter, roles=roles, authors=authors, keywords=keyword or (), match="all", branch=branch)
     show = _print_change if cli.json else whose.lines().show
     tail = Tail(show, console(to_stderr=True), resume_token or None)
@@ -197,7 +196,7 @@ def _start(whose: Whose, last_n: int | None, from_beginning: bool, after_seq: in
     return Start()
 
 
-async def _newest(client: AsyncClient, ref: SessionRef, up_to: Callable[[int], EventFilter]) -> tuple[list[SessionEvent], int]:
+async def _newest(client: AsyncClient, ref: SessionRef, up_to: Callable[[int], Filter]) -> tuple[list[SessionEvent], int]:
     """Returns the newest events that match a filter, and the seq to follow from so that none is missed or repeated."""
     try:
         found = await client.get_session(ref)

@@ -15,9 +15,8 @@ from typing import Any
 from .... import Client
 from ...._convert import session_ref
 from ....errors import SessionNotFound
-from ....filters import event_filter
+from ....filters import Filter, event_filter
 from ....messages import text_of
-from ....v1.filter_pb2 import EventFilter
 from ....v1.message_pb2 import Role
 from ....v1.search_service_pb2 import SearchHit
 from ...runtime.arguments import check_sdk
@@ -105,7 +104,7 @@ class SearchTools:
         wanted = event_filter(keyword=values["query"], page=_page(values.get("page")), page_size=self._page_size)
         return self._found(wanted, names_session=False, session=session)
 
-    def _found(self, wanted: EventFilter, *, names_session: bool, **where: Any) -> str:
+    def _found(self, wanted: Filter, *, names_session: bool, **where: Any) -> str:
         try:
             rows = [_row(hit.pb, names_session) for hit in self._client.search("", filter=wanted, **where)]
         except SessionNotFound:
