@@ -164,9 +164,8 @@ def error(error: Exception) -> Parameters:
     if not isinstance(error, sdk.ThreadkeepError):
         return {"code": "USAGE", "reason": "", "message": str(error), "metadata": {}, "fields": [], "retry_after_ms": None}
     reported = {"code": error.code.name, "reason": error.reason, "message": error.message, "metadata": error.metadata}
-    fields = [error.metadata[name] for name in ("field",) if name in error.metadata and reported["code"] == "INVALID_ARGUMENT"]
     return reported | {
-        "fields": fields,
+        "fields": [violation.field for violation in error.violations],
         "retry_after_ms": None if error.retry_after is None else round(error.retry_after * 1000),
     }
 

@@ -13,7 +13,8 @@ import grpc
 import grpc.aio
 
 from tests.support.servers.server_process import RECONNECT
-from threadkeep.errors import ThreadkeepError, from_rpc_error
+from threadkeep._rpc_errors import from_rpc_error
+from threadkeep.errors import ThreadkeepError
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as su
 from threadkeep.v1.filter_pb2 import EventFilter

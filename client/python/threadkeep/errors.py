@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar, cast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import grpc
-from google.protobuf.message import DecodeError
-from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
-from google.rpc.status_pb2 import Status
 
 from ._error_fields import Number as _Number
 from ._error_fields import Seconds as _Seconds
 from ._error_fields import Text as _Text
 from .v1.event_service_pb2 import AppendStreamResult
 
-Answer = TypeVar("Answer")
+
+@dataclass(frozen=True, slots=True)
+class FieldViolation:
+    """An invalid field of a request. `field`: its path, such as "events[3].message"; `description`: for people."""
+
+    field: str
+    description: str
 
 
 class ThreadkeepError(Exception):
     """Base of all errors of calls; raised itself for codes and reasons without a class.
 
     `reason` is the name in ErrorReason without its prefix, empty if no Threadkeep server gave one; `code` gRPC's; `message` for
-    people. `retry_after`, in seconds: only with it, and `Unavailable`, can an unchanged retry succeed. `metadata` is strings.
+    people. `metadata` is that of the reason, as texts. `violations`: the invalid fields of the request. `retry_after`: the
+    seconds after which the same request can succeed; None if the server gave none. `request_id`: the id under which the server
+    logged the failure; empty if it sent none. The text of an error holds reason, code, message and request id.
     """
 
     reason: str = ""
+    request_id = _Text()
 
     def __init__(
         self,
@@ -34,6 +40,7 @@ class ThreadkeepError(Exception):
         reason: str = "",
         code: grpc.StatusCode = grpc.StatusCode.UNKNOWN,
         metadata: Mapping[str, str] | None = None,
+        violations: Iterable[FieldViolation] = (),
         retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
@@ -41,11 +48,26 @@ class ThreadkeepError(Exception):
         self.reason = reason or type(self).reason
         self.code = code
         self.metadata = dict(metadata or {})
+        self.violations = tuple(violations)
         self.retry_after = retry_after
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether the same call may succeed later: the server is unavailable, or gave a retry delay."""
+        return self.code is grpc.StatusCode.UNAVAILABLE or self.retry_after is not None
+
+    def __str__(self) -> str:
+        named = f"{self.reason} ({self.code.name})" if self.reason else self.code.name
+        return f"{named}: {self.message}{f' [request {self.request_id}]' if self.request_id else ''}"
 
 
 class Unavailable(ThreadkeepError):
     """No server answered, or it could not serve now. Nothing was acknowledged; retry with the same event ids."""
+
+    @property
+    def is_transient(self) -> bool:
+        """Always true."""
+        return True
 
 
 class InvalidField(ThreadkeepError):
@@ -303,78 +325,20 @@ class Internal(ThreadkeepError):
     """The server failed; its log has the details under `request_id`."""
 
     reason = "INTERNAL"
-    request_id = _Text()
 
 
 BY_REASON: Mapping[str, type[ThreadkeepError]] = {
     cls.reason: cls for base in (ThreadkeepError, Unavailable) for cls in base.__subclasses__() if cls.reason
 }
-_BY_CODE: Mapping[grpc.StatusCode, type[ThreadkeepError]] = {
-    grpc.StatusCode.UNAVAILABLE: Unavailable,
-    grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
-    grpc.StatusCode.UNAUTHENTICATED: Unauthenticated,
-    grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
-    grpc.StatusCode.INTERNAL: Internal,
-}
-DOMAIN = "threadkeep.dev"
-"""The domain of a Threadkeep server's ErrorInfo; proxies use others."""
 _IN_PYTHON = {"append with create_if_missing": "append with create=True"}
-_BROKEN = ("from Core", "RST_STREAM", "Stream removed")
-_OWN = ("Channel closed", "Locally cancel")
-"""gRPC's messages for a call that this side canceled."""
 _CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 
-def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
-    """The typed error of an error that gRPC raised."""
-    call = cast("grpc.Call", error)
-    code, message = call.code(), call.details() or ""
-    info, retry_after = _details(call)
-    if info is not None:
-        kind = BY_REASON.get(info.reason, ThreadkeepError)
-        return kind(_in_python(message), reason=info.reason, code=code, metadata=info.metadata, retry_after=retry_after)
-    if code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN) and any(words in message for words in _BROKEN):
-        # gRPC's messages for a broken connection; errors of the server have an ErrorInfo.
-        code = grpc.StatusCode.UNAVAILABLE
-    if code is grpc.StatusCode.CANCELLED and not any(words in message for words in _OWN):
-        message = f"{address} canceled the call ({message})"
-        return Unavailable(message, code=grpc.StatusCode.UNAVAILABLE, retry_after=retry_after)
-    message = _unavailable(address, message) if code is grpc.StatusCode.UNAVAILABLE else message
-    return _BY_CODE.get(code, ThreadkeepError)(message or code.name, code=code, retry_after=retry_after)
-
-
-def _in_python(message: str) -> str:
+def in_python(message: str) -> str:
     """The server's message, with the names of this SDK."""
     for said, meant in _IN_PYTHON.items():
         message = message.replace(said, meant)
     return message
-
-
-def _unavailable(address: str, message: str) -> str:
-    """The message for an unreachable server, with the cause that gRPC reports."""
-    if "http1.x server" in message:
-        return f"{address} speaks HTTP, not gRPC: give the server's gRPC port, by default 7443, as the address"
-    why = message.rpartition(": ")[2].strip("[]() ")
-    return f"no server at {address} ({why}); start one with `threadkeep serve`"
-
-
-def readable(answer: Answer | None) -> Answer:
-    """The response. For invalid bytes grpc.aio returns None; the synchronous client raises INTERNAL."""
-    if answer is None:
-        raise ThreadkeepError("the server's answer could not be read", code=grpc.StatusCode.INTERNAL)
-    return answer
-
-
-def _details(call: grpc.Call) -> tuple[ErrorInfo | None, float | None]:
-    packed = next((value for key, value in call.trailing_metadata() or () if key == "grpc-status-details-bin"), b"")
-    try:
-        details = Status.FromString(cast("bytes", packed)).details
-        info, retry = ErrorInfo(), RetryInfo()
-        known = next((info for detail in details if detail.Unpack(info) and info.domain == DOMAIN), None)
-        delayed = any(detail.Unpack(retry) for detail in details)
-    except DecodeError:
-        return None, None
-    return known, (retry.retry_delay.ToTimedelta().total_seconds() if delayed else None)
 
 
 def error_of(result: AppendStreamResult) -> ThreadkeepError | None:
@@ -382,5 +346,5 @@ def error_of(result: AppendStreamResult) -> ThreadkeepError | None:
     error, code = result.error, _CODES.get(result.error.code, grpc.StatusCode.UNKNOWN)
     if not result.HasField("error"):
         return None
-    message, reason = _in_python(error.message), error.reason
+    message, reason = in_python(error.message), error.reason
     return BY_REASON.get(reason, ThreadkeepError)(message, reason=reason, code=code, metadata=error.metadata)

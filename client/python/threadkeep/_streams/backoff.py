@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import random
 
-import grpc
-
-from ..errors import ThreadkeepError, Unavailable
+from ..errors import ThreadkeepError
 
 FIRST, LONGEST = 0.1, 5.0
 """Seconds: the upper bounds of the first pause, which doubles with every failure in a row, and of the longest."""
@@ -33,8 +31,7 @@ class Backoff:
 
     def pause(self, error: ThreadkeepError) -> float:
         """Returns the seconds to wait, at least the server's retry delay. Raises the error if a retry cannot succeed."""
-        is_unavailable = isinstance(error, Unavailable) or error.code is grpc.StatusCode.UNAVAILABLE
-        if not is_unavailable and error.retry_after is None:
+        if not error.is_transient:
             raise error
         if self._max_retries is not None and self._failures >= self._max_retries:
             raise error

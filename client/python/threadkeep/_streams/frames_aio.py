@@ -12,7 +12,8 @@ from typing import Any, Generic, Self, TypeVar, cast
 import grpc
 import grpc.aio
 
-from ..errors import ThreadkeepError, Unavailable, from_rpc_error, readable
+from .._rpc_errors import from_rpc_error, readable
+from ..errors import ThreadkeepError, Unavailable
 
 Frame = TypeVar("Frame")
 

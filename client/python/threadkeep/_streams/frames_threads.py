@@ -12,7 +12,8 @@ from typing import Any, Generic, Self, TypeVar
 
 import grpc
 
-from ..errors import Unavailable, from_rpc_error
+from .._rpc_errors import from_rpc_error
+from ..errors import Unavailable
 
 Frame = TypeVar("Frame")
 

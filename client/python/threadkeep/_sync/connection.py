@@ -16,8 +16,8 @@ from .._arguments import NamesArguments
 from .._channel import call_metadata, channel_options, check_plaintext_token, credentials
 from .._convert import SessionLike, app_of, encodable, session_ref, user_of
 from .._local import MEMORY, LocalServer
+from .._rpc_errors import from_rpc_error, readable
 from .._streams.frames_threads import LoopOwner
-from ..errors import from_rpc_error, readable
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub

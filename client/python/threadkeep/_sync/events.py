@@ -20,7 +20,7 @@ from .._convert import (
     sort_order,
     state_delta,
 )
-from ..errors import from_rpc_error
+from .._rpc_errors import from_rpc_error
 from ..filters import FilterLike, filter_of
 from ..memory import MemoryProvider
 from ..messages import with_ids
