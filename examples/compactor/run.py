@@ -77,7 +77,7 @@ def write(memory: Client) -> None:
         for session in SESSIONS:
             question = user(f"Question {turn} of {session}: what is there to see on day {turn}, and how do we get there?")
             answer = assistant(f"On day {turn} take the tram to the harbor, walk along the river and see the old town.")
-            memory.append(session, question, answer, create=turn == 0)
+            memory.append(session, question, answer, create_if_missing=turn == 0)
 
 
 def compactors_of(memory: Client) -> list[set[str]]:

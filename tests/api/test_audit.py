@@ -69,7 +69,7 @@ def test_calls_that_change_something_are_recorded(tmp_path: Path, frontend: str)
     log = tmp_path / "audit.log"
     with running(data_dir=tmp_path, auth_tokens=TOKENS | READERS, audit_log=str(log), frontend=frontend) as server:
         with client_of(server, "token-of-the-acme") as client:
-            client.append(SessionRef(**SESSION), user("hush hush"), create={"labels": {"k": "hush"}})
+            client.append(SessionRef(**SESSION), user("hush hush"), create_if_missing={"labels": {"k": "hush"}})
             batches = [(SessionRef(**SESSION), [user("hush")]), (SessionRef(**MISSING), [user("hush"), user("hush")])]
             results = list(client.append_stream(batches))
             assert [result.WhichOneof("outcome") for result in results] == ["appended", "error"]

@@ -33,7 +33,7 @@ async def test_further_calls_are_refused_with_the_limit_and_subscriptions_are_no
     server = start_server(max_calls=MOST)
     assert server.http_port is not None
     async with AsyncClient(f"127.0.0.1:{server.grpc_port}", user_id="u") as client, AsyncExitStack() as streams:
-        await client.append("s", user("hi"), create=True)
+        await client.append("s", user("hi"), create_if_missing=True)
 
         async def batches(number: int) -> AsyncIterator[tuple[str, list[Any]]]:
             yield "s", [user(f"from stream {number}")]

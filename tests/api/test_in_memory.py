@@ -42,7 +42,7 @@ def _summary(text: str) -> Any:
 
 def test_a_conversation_is_appended_read_searched_and_compacted(client: Client) -> None:
     ref = "s1"
-    client.append(ref, user("where is the tuna?", event_id="u1"), create=True)
+    client.append(ref, user("where is the tuna?", event_id="u1"), create_if_missing=True)
     client.append(ref, assistant("in the harbor", event_id="a1"), user("thanks", event_id="u2"))
     assert [text_of(event) for event in client.get_context(ref).events] == ["where is the tuna?", "in the harbor", "thanks"]
     for mode in ("substring", "ranked", "hybrid"):
@@ -85,7 +85,7 @@ def test_a_policy_compacts_in_the_background_and_a_watch_reports_it(client: Clie
 
 
 def test_a_consumer_works_through_the_changes_of_a_user(client: Client) -> None:
-    client.append("s1", user("one"), create=True)
+    client.append("s1", user("one"), create_if_missing=True)
     stop = threading.Event()
     seen: list[str] = []
 
@@ -116,7 +116,7 @@ def test_info_and_the_log_warn_that_data_is_not_durable(
 
 
 def test_http_returns_the_same_as_grpc(server: ServerProcess, client: Client) -> None:
-    client.append("s1", user("hello"), create=True)
+    client.append("s1", user("hello"), create_if_missing=True)
     session = {"app": "demo", "userId": client.user_id, "sessionId": "s1"}
     base = f"http://{server.http_address}"
     request = urllib.request.Request(
@@ -141,7 +141,7 @@ def test_db_commands_report_that_there_is_no_schema(command: str, capfd: pytest.
 def test_a_restart_loses_all_data() -> None:
     with scratch_folder() as root, ServerProcess(fork_server(), root, database_url="memory://") as process:
         with Client(process.start().address, user_id="u") as client:
-            client.append("s1", user("gone"), create=True)
+            client.append("s1", user("gone"), create_if_missing=True)
             store = client.info().store_id
         assert process.terminate() == 0
         assert not list(root.rglob("*.db"))

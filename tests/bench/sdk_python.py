@@ -74,7 +74,7 @@ async def _stream(channel: grpc.aio.Channel, client: threadkeep.AsyncClient) -> 
     """Following a session from its beginning."""
     ref = _ref(uuid.uuid4().hex)
     for _ in range(FOLLOWED // BATCH):
-        await client.append(ref, *(threadkeep.user(TEXT) for _ in range(BATCH)), create=True)
+        await client.append(ref, *(threadkeep.user(TEXT) for _ in range(BATCH)), create_if_missing=True)
     stub = cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel))
 
     async def bare() -> None:

@@ -80,7 +80,7 @@ class Talk:
         return ChatClientRequest(tuple(messages), options, about)
 
     async def append(self, *events: Any, **settings: Any) -> Any:
-        return await self.kit.of(self.sdk.append, self.session, *events, create=True, **settings)
+        return await self.kit.of(self.sdk.append, self.session, *events, create_if_missing=True, **settings)
 
     async def events(self, session: str | None = None) -> list[Any]:
         """Returns the event log."""

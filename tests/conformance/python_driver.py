@@ -60,14 +60,14 @@ def given(message: Message, *fields: str) -> Parameters:
 
 def whose(message: Message, p: Parameters, *more: str) -> Parameters:
     """Whose, as keyword arguments: what the message leaves empty is the client's, unless the request says all users."""
-    said = given(message, "user_id", "app", *more) | ({"all_users": True} if "all_users" in p else {})
+    said = given(message, "user_id", "app", *more) | ({"any_user": True} if "all_users" in p else {})
     return {name: value for name, value in said.items() if name != "user_id" or value}
 
 
 def items(client: Any, p: Parameters) -> Any:
     name, request = p["rpc"].split("/")[1], request_of(p)
     if name == "SearchEvents":
-        scopes = {"session": {}, "app": {"app": request.app.app, "all_users": True}}
+        scopes = {"session": {}, "app": {"app": request.app.app, "any_user": True}}
         how = given(request, "query", "session", "filter", "page_size", "mode", "fields", "neighbors", "grouping")
         return client.search(**how, **scopes.get(request.WhichOneof("scope"), whose(request.user, p)))
     if name == "ListMemories":
@@ -109,7 +109,7 @@ async def forked(client: Any, request: Any) -> Any:
 
 
 async def listed(client: Any, request: Any) -> Any:
-    return await client.list_sessions(**whose(request, {}, "labels", "forked_from", "page_size", "with_state"))
+    return await client.sessions_page(**whose(request, {}, "labels", "forked_from", "page_size", "with_state"))
 
 
 async def removed(client: Any, name: str, request: Any) -> Any:
@@ -201,10 +201,16 @@ class Driver:
         return {"response": packed(await method(client, p["rpc"].split("/")[1], request_of(p)))}
 
     async def append(self, client: Any, p: Parameters) -> Parameters:
-        names = ("create", "ignore_existing", "replace_existing", "operation_id", "expected_last_event_id", "timeout")
-        options: Parameters = {name: p[name] for name in names if name in p}
+        options: Parameters = {name: p[name] for name in ("operation_id", "timeout") if name in p}
+        options |= {"create_if_missing": p["create"]} if "create" in p else {}
+        if "expected_log_version" in p and "expected_last_event_id" in p:
+            raise ValueError("two preconditions, which the SDK's type cannot say")
+        for how in ("ignore", "replace"):
+            options |= {"if_exists": how} if p.get(f"{how}_existing") else {}
         if "expected_log_version" in p:
-            options["expected_log_version"] = int(p["expected_log_version"])
+            options["expect"] = sdk.LogVersion(int(p["expected_log_version"]))
+        if "expected_last_event_id" in p:
+            options["expect"] = sdk.LastEventId(p["expected_last_event_id"])
         for place, patch in given(read(StateDelta, p, "state_delta") or StateDelta(), "session", "user", "app").items():
             changes = {"set_json": dict(patch.set), "remove": list(patch.remove)}
             options["state" if place == "session" else f"{place}_state"] = changes
@@ -240,13 +246,15 @@ class Driver:
             calls = [sdk.tool_call(call["id"], call["name"], call["arguments_json"]) for call in args.pop("calls")]
             builder, args = "assistant", {"tool_calls": calls}
         first = [args.pop("call_id")] if builder == "tool_result" else []
+        builder = "tool_error" if args.pop("is_error", False) else builder
         return {"event": packed(getattr(sdk, builder)(*first, text, **args))}
 
     async def watch(self, client: Any, p: Parameters) -> Parameters:
         request, options = request_of(p), {"checkpoints": p["checkpoints"], "max_retries": p.get("max_retries")}
         options |= given(request, "session", "resume_token", "after_seq", "from_beginning", "filter")
-        options |= {} if "session" in options else whose(request.scope, p, "labels")
-        async with aclosing(client.watch(**options)) as changes:
+        scope = {} if "session" in options else whose(request.scope, p, "labels")
+        followed = client.watch(**options) if "session" in options else client.watch_all(**options, **scope)
+        async with aclosing(followed) as changes:
             async for change in changes:
                 print(json.dumps({"id": p["id"], "item": packed(change)}), flush=True)
         return {}

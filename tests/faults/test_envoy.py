@@ -90,7 +90,7 @@ def children(pid: int, name: str) -> int:
 
 async def test_one_port_serves_grpc_and_http(shared: ServerProcess) -> None:
     async with connect(shared.address) as client:
-        await client.append("s", threadkeep.user(BIG), create=True)
+        await client.append("s", threadkeep.user(BIG), create_if_missing=True)
         [event] = [event async for event in client.events("s")]
         assert event.text == BIG
         with pytest.raises(errors.SessionNotFound):
@@ -168,7 +168,7 @@ async def test_connections_beyond_the_limit_are_closed_and_the_others_served(mak
             return False
 
     async with connect(server.address) as client, contextlib.AsyncExitStack() as opened:
-        await client.append("s", threadkeep.user("before"), create=True)
+        await client.append("s", threadkeep.user("before"), create_if_missing=True)
         idle = [opened.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30)) for _ in range(400)]
         for connection in idle:
             connection.setblocking(False)
@@ -182,7 +182,7 @@ async def test_connections_beyond_the_limit_are_closed_and_the_others_served(mak
 async def test_thousands_of_streams_of_a_connection_receive_every_change(shared: ServerProcess) -> None:
     count = 2_000
     async with connect(shared.address) as client:
-        await client.append("many", threadkeep.user("first"), create=True)
+        await client.append("many", threadkeep.user("first"), create_if_missing=True)
         streams = [client.watch("many", after_seq=0) for _ in range(count)]
         first = await asyncio.gather(*(anext(stream) for stream in streams))
         await client.append("many", threadkeep.user("second"))
@@ -224,7 +224,7 @@ async def test_settings_with_many_tokens_reach_the_server(make_server: ServerMak
     file.write_text("\n".join(f'{token} = {{tenant = "default"}}' for token in tokens))
     server = make_server(frontend="envoy", auth_tokens_file=file).start()
     async with threadkeep.AsyncClient(server.address, app="faults", user_id="u", token=tokens[-1]) as client:
-        await client.append("s", threadkeep.user("hi"), create=True)
+        await client.append("s", threadkeep.user("hi"), create_if_missing=True)
 
 
 async def test_the_process_that_analyzes_events_runs_behind_envoy(servers: ForkServer, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ async def test_the_process_that_analyzes_events_runs_behind_envoy(servers: ForkS
     with ServerProcess(servers, tmp_path, frontend="envoy", search_index=False) as without:
         async with connect(without.start().address) as client:
             for _ in range(8):
-                await client.append("s", *(threadkeep.user(f"event {number}") for number in range(50)), create=True)
+                await client.append("s", *(threadkeep.user(f"event {number}") for number in range(50)), create_if_missing=True)
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("with one core the server analyzes events itself")
     with ServerProcess(servers, tmp_path, frontend="envoy") as server:
@@ -245,7 +245,7 @@ async def test_the_process_that_analyzes_events_runs_behind_envoy(servers: ForkS
 
 async def test_sigterm_drains_and_exits_with_zero(server: ServerProcess) -> None:
     async with connect(server.address) as client:
-        await client.append("s", threadkeep.user("before"), create=True)
+        await client.append("s", threadkeep.user("before"), create_if_missing=True)
 
         async def batches() -> AsyncIterator[tuple[str, list[Any]]]:
             yield "s", [threadkeep.user("on the stream")]
@@ -271,7 +271,7 @@ async def test_envoy_dies_with_its_parent_and_nothing_acknowledged_is_lost(make_
     before = shared_memory()
     server = make_server(frontend="envoy", prelude=IGNORE_SIGTERM).start()
     async with connect(server.address) as client:
-        await client.append("s", threadkeep.user("kept"), create=True)
+        await client.append("s", threadkeep.user("kept"), create_if_missing=True)
     envoy = server.serving_pid
     os.kill(server.pid, signal.SIGKILL)
     server.wait()

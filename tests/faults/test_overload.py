@@ -64,7 +64,7 @@ async def test_half_sent_requests_are_closed_and_do_not_shut_others_out(make_ser
     server.open_files = 400
     server.start()
     async with connect(server.address) as client, contextlib.AsyncExitStack() as opened:
-        await client.append("s", threadkeep.user("before"), create=True)
+        await client.append("s", threadkeep.user("before"), create_if_missing=True)
         half_sent = flood(opened, port, MANY, HALF)
         await client.append("s", threadkeep.user("meanwhile"))
         wait_until(lambda: all(map(is_closed, half_sent)))
@@ -77,7 +77,7 @@ async def test_grpc_connections_beyond_the_limit_are_closed_and_the_others_serve
     most = 20
     server = make_server(max_connections=most, request_timeout="60s").start()
     async with connect(server.address) as client, contextlib.AsyncExitStack() as opened:
-        await client.append("s", threadkeep.user("before"), create=True)
+        await client.append("s", threadkeep.user("before"), create_if_missing=True)
         idle = flood(opened, server.port, 2 * most, PREFACE)
         wait_until(lambda: sum(map(is_closed, idle)) > most)
         assert sum(map(is_closed, idle)) == most + 1, "the client has a connection too"
@@ -103,7 +103,7 @@ async def test_thousands_of_calls_at_once_are_all_answered(make_server: ServerMa
 async def test_a_call_beyond_the_limit_of_its_connection_waits_for_another_to_end(make_server: ServerMaker) -> None:
     server = make_server(max_connection_calls=2).start()
     async with connect(server.address) as client, connect(server.address) as another:
-        await client.append("s", threadkeep.user("before"), create=True)
+        await client.append("s", threadkeep.user("before"), create_if_missing=True)
         watches = [client.watch("s", after_seq=0) for _ in range(2)]
         for watch in watches:
             await anext(watch)

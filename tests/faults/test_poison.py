@@ -58,7 +58,7 @@ async def write(client: threadkeep.AsyncClient, *poisons: str) -> None:
     """Appends one event to each session, the poisonous one if the session has one, and one more."""
     for number in range(SESSIONS):
         name = f"s{number}"
-        await client.append(name, threadkeep.user("before"), create=True)
+        await client.append(name, threadkeep.user("before"), create_if_missing=True)
         if number < len(poisons):
             await client.append(name, threadkeep.user("poison", event_id=f"{poisons[number]}-{number}"))
         await client.append(name, threadkeep.user("after"))

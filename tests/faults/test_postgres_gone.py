@@ -58,10 +58,10 @@ async def test_every_call_without_a_database_reports_store_unavailable(
                 lambda: client.append("one", threadkeep.user("not yet", event_id="e2")),
                 lambda: client.create_session("two"),
                 lambda: client.get_session("one"),
-                lambda: client.list_events("one"),
+                lambda: client.events_page("one"),
                 lambda: client.get_event("one", "e1"),
                 lambda: client.search_page("kept", user_id="ledger"),
-                client.list_sessions,
+                client.sessions_page,
                 client.info,
             ]
             for call in calls:

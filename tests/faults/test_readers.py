@@ -26,7 +26,7 @@ async def test_readers_never_see_a_partial_batch(make_server: ServerMaker, datab
     async def read(client: threadkeep.AsyncClient) -> None:
         """Page sizes and windows are not multiples of a batch, so only atomic visibility keeps a batch complete."""
         while not done.is_set():
-            page = await client.list_events("s", page_size=1000)
+            page = await client.events_page("s", page_size=1000)
             ids = [event.event_id.rsplit("-", 1) for event in page.events]
             assert len(ids) % BATCH == 0, "half a batch is visible"
             assert [k for _, k in ids] == [str(k) for k in range(BATCH)] * (len(ids) // BATCH)
@@ -36,7 +36,7 @@ async def test_readers_never_see_a_partial_batch(make_server: ServerMaker, datab
             assert session.last_seq == session.window.events == session.log_version * BATCH
             found = await client.search_page("-", session="s", page_size=1000)
             assert len(found.hits) % BATCH == 0, "half a batch is found"
-            newest = await client.list_events("s", order="descending", page_size=7)
+            newest = await client.events_page("s", order="descending", page_size=7)
             assert not newest.events or newest.events[0].seq % BATCH == 0
             seen.append(len(ids))
 

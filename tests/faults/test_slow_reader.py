@@ -115,7 +115,7 @@ class Load:
             session = f"s{number % SESSIONS}"
             events = [threadkeep.user("x" * size) for size in BATCH]
             at = time.monotonic()
-            version = (await self.client.append(session, *events, create=True)).log_version
+            version = (await self.client.append(session, *events, create_if_missing=True)).log_version
             self.begun[session, version] = at
             self.acknowledged[session, version] = time.monotonic()
             due = began + number * sum(BATCH) / PER_SECOND

@@ -51,7 +51,7 @@ def ready(server: ServerProcess) -> tuple[int, dict[str, str]]:
 async def on_a_broken_disk(server: ServerProcess, *, problem: str, fail: Callable[[], None]) -> AsyncIterator[None]:
     """A session of one event on a disk that then fails, and everything that must hold meanwhile."""
     async with connect(server.address) as client:
-        await client.append("s", threadkeep.user("before", event_id="before"), create=True)
+        await client.append("s", threadkeep.user("before", event_id="before"), create_if_missing=True)
         assert await asyncio.to_thread(ready, server) == (200, {"status": "ready"})
         fail()
         batch = [threadkeep.user(BIG, event_id=f"big-{n}") for n in range(10)]
@@ -115,7 +115,7 @@ def stored(make_server: ServerMaker, tmp_path: Path) -> Path:
     """The file of a server that has ended."""
     server = make_server().start()
     with threadkeep.Client(server.address, app="faults", user_id="ledger") as client:
-        client.append("s", threadkeep.user("kept"), create=True)
+        client.append("s", threadkeep.user("kept"), create_if_missing=True)
     assert server.terminate() == 0, server.log
     return tmp_path / "data" / "threadkeep.db"
 
@@ -186,7 +186,7 @@ def test_a_second_server_on_the_file_does_not_start(make_server: ServerMaker, re
     assert "cannot serve: " in said
     assert "threadkeep.db is in use by another Threadkeep server" in said
     with threadkeep.Client(first.address, app="faults", user_id="ledger") as client:
-        assert client.append("s", threadkeep.user("undisturbed"), create=True).last_seq == 1
+        assert client.append("s", threadkeep.user("undisturbed"), create_if_missing=True).last_seq == 1
 
 
 @pytest.mark.parametrize("setting", ["grpc_address", "http_address"])
@@ -197,7 +197,7 @@ def test_a_port_in_use_prevents_the_start(make_server: ServerMaker, refused: Ref
     assert first.address in said
     assert "Traceback" not in said
     with threadkeep.Client(first.address, app="faults", user_id="ledger") as client:
-        assert client.append("s", threadkeep.user("undisturbed"), create=True).last_seq == 1
+        assert client.append("s", threadkeep.user("undisturbed"), create_if_missing=True).last_seq == 1
 
 
 async def test_a_restart_reads_everything(make_server: ServerMaker, database_url: str | None) -> None:
@@ -205,13 +205,13 @@ async def test_a_restart_reads_everything(make_server: ServerMaker, database_url
     event = threadkeep.assistant("ok", tool_calls=[threadkeep.tool_call("c1", "f", '{"a": 1.0}')], metadata={"k": "v"})
     async with connect(server.address) as client:
         for n in range(5):
-            await client.append(f"s{n}", threadkeep.user("hi"), event, create={"labels": {"n": str(n)}})
+            await client.append(f"s{n}", threadkeep.user("hi"), event, create_if_missing={"labels": {"n": str(n)}})
         sessions = [session async for session in client.sessions()]
-        logs = [(await client.list_events(session)).SerializeToString() for session in sessions]
+        logs = [(await client.events_page(session)).SerializeToString() for session in sessions]
         assert server.terminate() == 0, server.log
         await asyncio.to_thread(server.start)
         assert [session async for session in client.sessions()] == sessions
-        assert [(await client.list_events(session)).SerializeToString() for session in sessions] == logs
+        assert [(await client.events_page(session)).SerializeToString() for session in sessions] == logs
 
 
 async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None) -> None:

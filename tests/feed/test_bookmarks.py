@@ -38,7 +38,7 @@ async def write(scene: Scene, rounds: int = 12) -> None:
     for number in range(rounds):
         name = f"s{number % 3}"
         text = "even" if number % 2 == 0 else "odd"
-        await scene.client.append(name, *(threadkeep.user(text) for _ in range(1 + number % 3)), create=True)
+        await scene.client.append(name, *(threadkeep.user(text) for _ in range(1 + number % 3)), create_if_missing=True)
         if number % 5 == 4:
             await scene.client.update_session(name, metadata={"round": number})
         if number % 4 == 3:
@@ -282,7 +282,7 @@ class TestForgetting:
                 probe = View(named())  # the newest frames, which other subscribers share, are kept
                 (*_, last) = await scene.tap.read(probe)
                 for _ in range(2):  # the last append is kept until it is indexed
-                    await scene.client.append("later", threadkeep.user("hello"), create=True)
+                    await scene.client.append("later", threadkeep.user("hello"), create_if_missing=True)
                 await until_expired(scene.tap, probe, last.resume_token)
                 read: list[Change] = []
                 assert isinstance(await slow.error(read), ResumePositionExpired)

@@ -101,7 +101,7 @@ class TestContents:
 
     async def test_creating_a_session_by_an_append_is_a_change(self, scene: Scene) -> None:
         async with scene.live(scene.view()) as stream:
-            await scene.client.append("s", threadkeep.user("hello"), create={"labels": {"team": "red"}})
+            await scene.client.append("s", threadkeep.user("hello"), create_if_missing={"labels": {"team": "red"}})
             created, batch = await stream.changes(2)
             assert session_of(created, pb.SESSION_CHANGE_KIND_CREATED).labels == {"team": "red"}
             assert batch.versions.log_version == 1
@@ -216,7 +216,7 @@ class TestContents:
             await scene.client.create_session("s", return_existing=True)
             await scene.client.delete_session("there is none")
             with pytest.raises(threadkeep.errors.VersionMismatch):
-                await scene.client.append("s", threadkeep.user("late"), expected_log_version=7)
+                await scene.client.append("s", threadkeep.user("late"), expect=threadkeep.LogVersion(7))
             await scene.say("at last")
             assert (await next_change(stream)).version == 2
 

@@ -125,7 +125,7 @@ class Writer:
         if self._rng.random() < 0.2:
             scopes = self._rng.sample(("state", "user_state", "app_state"), self._rng.choice((1, 2, 3)))
             delta = {scope: {"set": {self._key(): next(_numbers)}} for scope in scopes}
-        answer = await self._client.append(ref, *events, create=create, **delta)
+        answer = await self._client.append(ref, *events, create_if_missing=create, **delta)
         self._ledger.appended.append(Appended(key_of(ref), tuple(event.event_id for event in events), answer))
 
     def _batch(self) -> list[SessionEvent]:
@@ -193,7 +193,7 @@ class Writer:
         if newest and ref.session_id != MORTAL:  # a later session of the name would get it as a new event
             event = self._event()
             event.event_id = newest[0]
-            answer = await self._client.append(ref, event, replace_existing=True)
+            answer = await self._client.append(ref, event, if_exists="replace")
             if not answer.events[0].replayed:
                 removed = Removed(key_of(ref), answer.log_version, rm.REMOVAL_KIND_REPLACED, (event.event_id,))
                 self._ledger.removed.append(removed)

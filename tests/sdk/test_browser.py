@@ -84,7 +84,7 @@ def test_a_page_lists_a_session_and_follows_it_through_a_kill(
         assistant("Let me look.", tool_calls=[tool_call("c1", "flights", {"to": "LIS"})]),
         tool_result("c1", {"flight": "TP531", "at": "09:40"}, name="flights"),
         assistant("TP531 at 9:40. <b>Shall I book?</b>"),
-        create=True,
+        create_if_missing=True,
     )
     where = {"address": f"http://{server.http_address}", "app": "shop", "user": "alice", "session": "trip"}
     page.clock.install()

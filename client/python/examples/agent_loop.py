@@ -8,7 +8,18 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from threadkeep import AsyncClient, SessionEvent, assistant, errors, new_event_id, text_of, tool_call, tool_result, user
+from threadkeep import (
+    AsyncClient,
+    LogVersion,
+    SessionEvent,
+    assistant,
+    errors,
+    new_event_id,
+    text_of,
+    tool_call,
+    tool_result,
+    user,
+)
 
 
 def think(context: Sequence[SessionEvent]) -> list[SessionEvent]:
@@ -22,14 +33,14 @@ def think(context: Sequence[SessionEvent]) -> list[SessionEvent]:
 
 async def answer(memory: AsyncClient, session: str, question: str) -> None:
     """Has the agent answer what the user says."""
-    await memory.append(session, user(question), create=True)
+    await memory.append(session, user(question), create_if_missing=True)
     answered = False
     while not answered:
         seen = await memory.get_context(session)
         said = think(seen.events)
         try:
             # Nobody else may have written since the context was read: else the agent would answer what it did not see.
-            await memory.append(session, *said, expected_log_version=seen.log_version)
+            await memory.append(session, *said, expect=LogVersion(seen.log_version))
         except errors.VersionMismatch:
             continue
         answered = bool(text_of(said[0]))

@@ -9,7 +9,7 @@ def main() -> None:
     with Client(app="shop", user_id="alice") as client:
         trip = client.session(f"quickstart-{new_event_id()}")  # a new session, so that every run prints the same
         answer = {"role": "assistant", "content": "Yes, it leaves at 10:05."}
-        appended = trip.append("Is flight BA117 on time?", answer, create=True)
+        appended = trip.append("Is flight BA117 on time?", answer, create_if_missing=True)
         print("appended", len(appended.events), "events, the last one at", appended.last_seq)
         for event in trip.events():
             print(event.seq, event.text)

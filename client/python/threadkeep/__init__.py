@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         text,
         text_of,
         tool_call,
+        tool_error,
         tool_result,
         tool_result_part,
         user,
@@ -142,6 +143,7 @@ if TYPE_CHECKING:
     )
     from .values.context import Context
     from .values.events import Event, ToolCall, ToolResult
+    from .values.expect import LastEventId, LogVersion
     from .values.incoming import Appendable
     from .values.loaded import LoadedSession
     from .values.pages import EventPage, Popped, SearchHit
@@ -232,6 +234,7 @@ __all__ = [
     "Highlight",
     "HitGrouping",
     "KeywordMatch",
+    "LastEventId",
     "ListBranchesResponse",
     "ListCompactionsResponse",
     "ListConsumersResponse",
@@ -243,6 +246,7 @@ __all__ = [
     "ListToolsResponse",
     "ListUsageResponse",
     "LoadedSession",
+    "LogVersion",
     "LogView",
     "MemoryEntry",
     "MemoryName",
@@ -327,6 +331,7 @@ __all__ = [
     "text",
     "text_of",
     "tool_call",
+    "tool_error",
     "tool_result",
     "tool_result_part",
     "user",

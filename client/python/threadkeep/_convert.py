@@ -132,9 +132,11 @@ def expiry(
     return Expiry(never_expires=True) if never_expires else None
 
 
-def create_if_missing(options: CreateOptions) -> CreateIfMissing:
-    """How to create a missing session."""
-    refuse_unknown("create", options, CreateOptions.__annotations__)
+def creation(options: CreateOptions | bool) -> CreateIfMissing | None:
+    """How to create a missing session; True: with the defaults, False: not."""
+    if isinstance(options, bool):
+        return CreateIfMissing() if options else None
+    refuse_unknown("create_if_missing", options, CreateOptions.__annotations__)
     return CreateIfMissing(
         expiry=expiry(options.get("ttl"), options.get("expire_time"), options.get("never_expires", False)),
         metadata_json=json_text(options.get("metadata"), "metadata"),
@@ -189,19 +191,19 @@ def session_ref(session: SessionLike, app: str, user_id: str) -> SessionRef:
     raise TypeError(f"session must be str, SessionRef, Session or a handle, not {type(session).__name__}")
 
 
-def user_of(user_id: str | None, default: str, all_users: bool) -> str:
+def user_of(user_id: str | None, default: str, any_user: bool) -> str:
     """The user of a request: the argument, else the client's; "" is every user."""
-    if all_users and user_id:
-        raise ValueError("give either user_id or all_users=True")
-    return "" if all_users else encodable(user_id or default, "user_id")
+    if any_user and user_id:
+        raise ValueError("give either user_id or any_user=True")
+    return "" if any_user else encodable(user_id or default, "user_id")
 
 
-def app_of(app: str | None, default: str, all_apps: bool) -> str | None:
+def app_of(app: str | None, default: str, any_app: bool) -> str | None:
     """The app of a request: the argument, where "" is none, else the client's; None is every app."""
-    if all_apps and app is not None:
-        raise ValueError("give either app or all_apps=True")
+    if any_app and app is not None:
+        raise ValueError("give either app or any_app=True")
     if app is None:
-        return None if all_apps else default or None
+        return None if any_app else default or None
     return encodable(app, "app")
 
 

@@ -26,8 +26,8 @@ _NAMES = {
     "filters": "Authors Filter event_filter",
     "memory": "ContextFields MemoryProvider",
     "messages": (
-        "EventFields assistant data event media new_event_id reasoning system text text_of tool_call tool_result "
-        "tool_result_part user with_ids"
+        "EventFields assistant data event media new_event_id reasoning system text text_of tool_call tool_error "
+        "tool_result tool_result_part user with_ids"
     ),
     "v1.compaction_pb2": (
         "Compaction CompactionInsert CompactionPlan CompactionPolicy CompactionStrategy CompactionTrigger SummaryPrompt"
@@ -70,6 +70,7 @@ _NAMES = {
     ),
     "values.context": "Context",
     "values.events": "Event ToolCall ToolResult",
+    "values.expect": "LastEventId LogVersion",
     "values.incoming": "Appendable",
     "values.loaded": "LoadedSession",
     "values.pages": "EventPage Popped SearchHit",

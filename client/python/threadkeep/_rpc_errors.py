@@ -20,7 +20,6 @@ from .errors import (
     ThreadkeepError,
     Unauthenticated,
     Unavailable,
-    in_python,
 )
 
 Answer = TypeVar("Answer")
@@ -54,7 +53,7 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
     info, retry_after, violations = _details(call)
     if info is not None:
         return BY_REASON.get(info.reason, ThreadkeepError)(
-            in_python(message),
+            message,
             reason=info.reason,
             code=code,
             metadata=info.metadata,

@@ -41,7 +41,7 @@ class SearchOptions(TypedDict, total=False):
     include_synthetic: bool
 
 
-_SEARCHED = ("session", "user_id", "app", "all_users", "all_apps", "filter", "page_size", "timeout")
+_SEARCHED = ("session", "user_id", "app", "any_user", "any_app", "filter", "page_size", "timeout")
 """The arguments of `search` that are not options; errors name them."""
 
 

@@ -106,7 +106,7 @@ class StateTooLarge(ThreadkeepError):
 
 
 class SessionNotFound(ThreadkeepError):
-    """No such session. Create it, or append with `create`."""
+    """No such session. Create it, or append with `create_if_missing`."""
 
     reason = "SESSION_NOT_FOUND"
     app, user_id, session_id = _Text(), _Text(), _Text()
@@ -330,15 +330,7 @@ class Internal(ThreadkeepError):
 BY_REASON: Mapping[str, type[ThreadkeepError]] = {
     cls.reason: cls for base in (ThreadkeepError, Unavailable) for cls in base.__subclasses__() if cls.reason
 }
-_IN_PYTHON = {"append with create_if_missing": "append with create=True"}
 _CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
-
-
-def in_python(message: str) -> str:
-    """The server's message, with the names of this SDK."""
-    for said, meant in _IN_PYTHON.items():
-        message = message.replace(said, meant)
-    return message
 
 
 def error_of(result: AppendStreamResult) -> ThreadkeepError | None:
@@ -346,5 +338,5 @@ def error_of(result: AppendStreamResult) -> ThreadkeepError | None:
     error, code = result.error, _CODES.get(result.error.code, grpc.StatusCode.UNKNOWN)
     if not result.HasField("error"):
         return None
-    message, reason = in_python(error.message), error.reason
-    return BY_REASON.get(reason, ThreadkeepError)(message, reason=reason, code=code, metadata=error.metadata)
+    kind = BY_REASON.get(error.reason, ThreadkeepError)
+    return kind(error.message, reason=error.reason, code=code, metadata=error.metadata)

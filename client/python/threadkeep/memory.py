@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypedDict
 
 from ._arguments import refuse_unknown
@@ -26,15 +26,34 @@ class ContextFields(TypedDict, total=False):
     exclude_system: bool
 
 
+class _Mode:
+    """Sets the mode of a provider; on the class it starts with that mode."""
+
+    def __init__(self, mode: ContextMode.ValueType, doc: str) -> None:
+        self._mode = mode
+        self.__doc__ = doc
+
+    def __get__(self, provider: MemoryProvider | None, owner: type[MemoryProvider]) -> Callable[[], MemoryProvider]:
+        def moded() -> MemoryProvider:
+            spec = ContextSpec() if provider is None else provider.spec
+            spec.mode = self._mode
+            return owner(spec)
+
+        return moded
+
+
 class MemoryProvider:
     """How a participant uses a session: the events it reads, and whether it writes. An argument of `get_context` and `append`.
 
-    Start with `limited_window()` or `none()`; every method returns a new provider. Unlike in the Akka SDK, where the last of
-    readLast and filtered wins, all conditions apply: filters first, then the newest n events, then the newest turns, then the
-    sizes.
+    Start with `limited_window()`, `none()`, `read_only()` or `write_only()`; every method returns a new provider. Unlike in the
+    Akka SDK, where the last of readLast and filtered wins, all conditions apply: filters first, then the newest n events, then
+    the newest turns, then the sizes.
     """
 
     __slots__ = ("_spec",)
+
+    read_only = _Mode(ContextMode.CONTEXT_MODE_READ_ONLY, "Reads; its appends are dropped.")
+    write_only = _Mode(ContextMode.CONTEXT_MODE_WRITE_ONLY, "Writes; its contexts are empty.")
 
     def __init__(self, spec: ContextSpec | None = None) -> None:
         self._spec = ContextSpec()
@@ -67,14 +86,6 @@ class MemoryProvider:
     def writes(self) -> bool:
         """False when nothing is appended for it."""
         return self._spec.mode not in (ContextMode.CONTEXT_MODE_NONE, ContextMode.CONTEXT_MODE_READ_ONLY)
-
-    def read_only(self) -> MemoryProvider:
-        """Reads; its appends are dropped."""
-        return self._with(ContextSpec(mode=ContextMode.CONTEXT_MODE_READ_ONLY))
-
-    def write_only(self) -> MemoryProvider:
-        """Writes; its contexts are empty."""
-        return self._with(ContextSpec(mode=ContextMode.CONTEXT_MODE_WRITE_ONLY))
 
     def read_last(self, n: int, authors: Authors | None = None) -> MemoryProvider:
         """Only the newest n events, of these authors if there are any, extended back to the start of their turn."""

@@ -96,10 +96,17 @@ def system(content: Content, **fields: Unpack[EventFields]) -> SessionEvent:
 
 
 def tool_result(
-    call_id: str, content: Content | Mapping[str, Any], *, name: str = "", is_error: bool = False, **fields: Unpack[EventFields]
+    call_id: str, content: Content | Mapping[str, Any], *, name: str = "", **fields: Unpack[EventFields]
 ) -> SessionEvent:
     """The event of one tool result. For several in one event: `event("tool", [tool_result_part(...), ...])`."""
-    return event(Role.ROLE_TOOL, [tool_result_part(call_id, content, name=name, is_error=is_error)], **fields)
+    return event(Role.ROLE_TOOL, [tool_result_part(call_id, content, name=name)], **fields)
+
+
+def tool_error(
+    call_id: str, content: Content | Mapping[str, Any], *, name: str = "", **fields: Unpack[EventFields]
+) -> SessionEvent:
+    """The event of the result of a tool that failed. See `tool_result`."""
+    return event(Role.ROLE_TOOL, [tool_result_part(call_id, content, name=name, is_error=True)], **fields)
 
 
 def text(value: str) -> Part:

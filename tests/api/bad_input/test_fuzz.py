@@ -53,7 +53,7 @@ def appending(port: int) -> Iterator[list[float]]:
         with Client(f"127.0.0.1:{port}", token="token-of-anyone-at-acme", user_id="pulse") as client:
             while not ended.wait(0.05):
                 began = time.monotonic()
-                client.append("s", user("still here"), create=True)
+                client.append("s", user("still here"), create_if_missing=True)
                 times.append(time.monotonic() - began)
 
     with ThreadPoolExecutor(1) as pool:
@@ -82,7 +82,7 @@ def no_fault(server: Running, caplog: pytest.LogCaptureFixture) -> Iterator[None
         assert resident() - before < 100 << 20
     assert not [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR or each.exc_info]
     with Client(f"127.0.0.1:{server.grpc_port}", token="token-of-anyone-at-acme", user_id="after") as client:
-        assert client.append("s", user("still here"), create=True).events[0].seq >= 1
+        assert client.append("s", user("still here"), create_if_missing=True).events[0].seq >= 1
 
 
 @pytest.mark.timeout(3600)

@@ -41,7 +41,7 @@ def filled(address: str) -> str:
             threadkeep.assistant("On its [bold]way[/bold] \x1b[31m!", event_id="e4", author="bot"),
         )
     with Client(address, user_id="bob") as client:
-        client.append("t", threadkeep.user("My ORDER is late"), create=True)
+        client.append("t", threadkeep.user("My ORDER is late"), create_if_missing=True)
     return "s"
 
 

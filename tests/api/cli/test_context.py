@@ -45,7 +45,7 @@ def filled(address: str) -> str:
 
 def fill(address: str) -> None:
     with Client(address, user_id="alice", app="shop") as client:
-        client.append("s", threadkeep.system("Be brief."), create=True)
+        client.append("s", threadkeep.system("Be brief."), create_if_missing=True)
         for n in range(6):
             client.append(
                 "s",

@@ -119,7 +119,7 @@ class Author:
     def _upsert(self) -> None:
         known = [event.id for event in self._session.events() if not event.erased]
         if known:
-            self._session.append(self._said(self._dice.choice(known[-6:])), replace_existing=True)
+            self._session.append(self._said(self._dice.choice(known[-6:])), if_exists="replace")
 
     def _erase(self) -> None:
         known = [event.id for event in self._session.events()]
@@ -267,7 +267,7 @@ def test_an_export_of_version_2_is_imported(copy: str) -> None:
 
 def test_an_imported_fork_that_was_moved_names_a_parent_of_its_owner(origin: str, copy: str, moved: Import) -> None:
     with alice(origin) as client:
-        client.session("s").append(threadkeep.user("a"), create=True)
+        client.session("s").append(threadkeep.user("a"), create_if_missing=True)
         made = client.session("s").fork("f")
         client.session("f").move("bob")
     moved()
@@ -280,10 +280,10 @@ def test_an_imported_fork_that_was_moved_names_a_parent_of_its_owner(origin: str
 def test_a_later_version_of_an_event_is_erased_by_the_rewind_that_erased_it(origin: str, copy: str, moved: Import) -> None:
     with alice(origin) as client:
         session = client.session("s")
-        session.append(threadkeep.user("text 1", event_id="e1"), create=True)
+        session.append(threadkeep.user("text 1", event_id="e1"), create_if_missing=True)
         session.pop(1)
         session.append(threadkeep.user("text 2", event_id="e2"))
-        session.append(threadkeep.user("text 3", event_id="e1"), replace_existing=True)
+        session.append(threadkeep.user("text 3", event_id="e1"), if_exists="replace")
         session.apply_compaction(archive=["e1"], expected_window_version=session.get().window_version)
         session.append(threadkeep.user("text 4", event_id="e4"))
         session.rewind(at_seq=2, erase=True)
@@ -293,7 +293,7 @@ def test_a_later_version_of_an_event_is_erased_by_the_rewind_that_erased_it(orig
 
 def test_an_imported_fork_stays_without_its_origin(origin: str, copy: str, moved: Import) -> None:
     with alice(origin) as client:
-        client.session("s").append(threadkeep.user("a"), create=True)
+        client.session("s").append(threadkeep.user("a"), create_if_missing=True)
         made = client.session("s").fork("f")
         client.delete_session("s")
     moved()
@@ -306,7 +306,7 @@ def test_an_imported_fork_stays_without_its_origin(origin: str, copy: str, moved
 def test_a_longer_export_with_a_rewind_keeps_the_state_that_was_imported(origin: str, copy: str, moved: Import) -> None:
     with alice(origin) as client:
         session = client.session("s")
-        session.append(threadkeep.user("a"), create=True, state={"set": {"k": 1}})
+        session.append(threadkeep.user("a"), create_if_missing=True, state={"set": {"k": 1}})
         session.append(threadkeep.user("b"))
         moved()
         session.rewind(at_seq=1)

@@ -34,7 +34,7 @@ def test_destroyed_keys_are_reported_to_callers(
     with running(**settings) as server:
         for tenant in ("acme", "globex"):
             with client_of(server, tenant) as client:
-                client.append("trip", user("on the BA117"), create=True)
+                client.append("trip", user("on the BA117"), create_if_missing=True)
                 assert [hit.event.text for hit in client.search("BA117")] == ["on the BA117"]
     assert main(["keys", "list", *place, "--json"]) == 0
     rows = json.loads(capfd.readouterr().out)
@@ -57,7 +57,7 @@ def test_destroyed_keys_are_reported_to_callers(
 
 def test_searches_are_refused_if_the_operator_says_so(settings: dict[str, Any]) -> None:
     with running(**settings, encrypted_search=False) as server, client_of(server, "acme") as client:
-        client.append("trip", user("on the BA117"), create=True)
+        client.append("trip", user("on the BA117"), create_if_missing=True)
         for mode in ("substring", "ranked"):
             with pytest.raises(errors.SearchDisabled):
                 list(client.search("BA117", mode=mode))
@@ -65,7 +65,7 @@ def test_searches_are_refused_if_the_operator_says_so(settings: dict[str, Any]) 
 
 def test_a_server_without_the_key_of_its_database_says_so(settings: dict[str, Any]) -> None:
     with running(**settings) as server, client_of(server, "acme") as client:
-        client.append("trip", user("hello"), create=True)
+        client.append("trip", user("hello"), create_if_missing=True)
     with pytest.raises(Exception, match="encryption_key_file: must be set: texts of tenant 'acme' are encrypted"):
         # Behind Envoy the server logs it, and fails without a reason.
         running(**settings | {"encryption_key": "", "frontend": "grpc"}).__enter__()

@@ -35,7 +35,7 @@ def filled(address: str) -> str:
     with Client(address, app="shop") as client:
         for user, drink in (("alice", "green tea"), ("bob", "black coffee")):
             ref = threadkeep.SessionRef(app="shop", user_id=user, session_id=f"{user}-1")
-            client.append(ref, threadkeep.user(f"I drink {drink} every morning."), create=True)
+            client.append(ref, threadkeep.user(f"I drink {drink} every morning."), create_if_missing=True)
             client.append(ref, threadkeep.assistant(f"Noted: {drink}."))
             client.memory(user_id=user).add_session(ref)
     return address

@@ -25,9 +25,9 @@ def filled(address: str) -> str:
             threadkeep.user("Where can I find running shoes?", author="alice"),
             threadkeep.assistant("On the second floor, next to the socks."),
             threadkeep.user("And do you sell tents?", author="alice"),
-            create=True,
+            create_if_missing=True,
         )
-        client.append("s2", threadkeep.user("My dog Bruno ate one of the shoes.", author="alice"), create=True)
+        client.append("s2", threadkeep.user("My dog Bruno ate one of the shoes.", author="alice"), create_if_missing=True)
     return address
 
 
@@ -57,8 +57,10 @@ def test_neighbors_and_groups_are_printed(cli: Cli, filled: str) -> None:
 def test_recency_ranks_newer_events_higher_as_of_a_time(cli: Cli, address: str) -> None:
     may, june = (datetime(2026, month, 1, 12).astimezone() for month in (5, 6))
     with Client(address, user_id="carl") as client:
-        client.append("old", threadkeep.user("The harbor hotel, the harbor.", event_time=may), create=True)
-        client.append("new", threadkeep.user("A hotel near the harbor, which has rooms.", event_time=june), create=True)
+        client.append("old", threadkeep.user("The harbor hotel, the harbor.", event_time=may), create_if_missing=True)
+        client.append(
+            "new", threadkeep.user("A hotel near the harbor, which has rooms.", event_time=june), create_if_missing=True
+        )
     arguments = ("search", "harbor", "--mode", "ranked", "--user", "carl", "--json")
 
     def found(*options: str) -> dict[str, float]:
@@ -78,7 +80,7 @@ def test_yesterday_in_a_query_refers_to_the_reference_time(cli: Cli, address: st
     with Client(address, user_id="dora") as client:
         for day in (9, 11, 13):
             when = datetime(2026, 6, day, 12).astimezone()
-            client.append(f"d{day}", threadkeep.user("We met for tea.", event_time=when), create=True)
+            client.append(f"d{day}", threadkeep.user("We met for tea.", event_time=when), create_if_missing=True)
     arguments = ("search", "what did we drink yesterday?", "--mode", "ranked", "--user", "dora", "--json")
     for day in (9, 11, 13):
         out = cli(*arguments, "--reference-time", f"2026-06-{day + 1:02}T12:00:00")[1]
@@ -89,7 +91,9 @@ def test_semantic_hits_have_at_least_the_minimum_score(start_server: object, cap
     server = start_server(embedder="hashing")  # type: ignore[operator]
     address = f"127.0.0.1:{server.grpc_port}"
     with Client(address, user_id="alice") as client:
-        client.append("s1", threadkeep.user("a window seat"), threadkeep.user("two window seats, please"), create=True)
+        client.append(
+            "s1", threadkeep.user("a window seat"), threadkeep.user("two window seats, please"), create_if_missing=True
+        )
         embedded(client)
 
     def scores(*options: str) -> list[float]:
@@ -221,7 +225,7 @@ def test_an_incomplete_result_is_reported(start_server: object, capfd: pytest.Ca
     )
     address = f"127.0.0.1:{server.grpc_port}"
     with Client(address, user_id="alice") as client:
-        client.append("s1", *(threadkeep.user(f"shoe {number}") for number in range(600)), create=True)
+        client.append("s1", *(threadkeep.user(f"shoe {number}") for number in range(600)), create_if_missing=True)
         client.append("s1", *(threadkeep.user(f"boot and shoe {number}") for number in range(600)))
         client.memory().add(threadkeep.memory_entry("Shoes are in the hall."))
     by_words = "the embedder did not respond: these hits match words only; run it again to search by meaning too"
@@ -260,7 +264,9 @@ def test_a_server_without_memory_is_reported(start_server: object, capfd: pytest
 
 def test_the_default_mode_ranks_questions_and_matches_quoted_text(cli: Cli, address: str) -> None:
     with Client(address, user_id="dora") as client:
-        client.append("trip", threadkeep.user("I would rather fly to Lisbon."), threadkeep.user("Fine."), create=True)
+        client.append(
+            "trip", threadkeep.user("I would rather fly to Lisbon."), threadkeep.user("Fine."), create_if_missing=True
+        )
         client.memory(user_id="dora").add("Dora flies to Lisbon.")
     where = ("--user", "dora", "--json")
     assert [hit["text"] for hit in lines(cli("search", "Where do I want to fly?", *where)[1])] == [

@@ -76,7 +76,9 @@ def test_sessions_move_gives_a_session_to_another_user(cli: Cli, address: str) -
 
 def test_sessions_fork_copies_up_to_an_event_and_lists_the_fork(cli: Cli, address: str) -> None:
     with Client(address, user_id="alice", app="shop") as client:
-        client.append("trip", threadkeep.user("a", event_id="a"), threadkeep.user("b"), create={"labels": {"team": "blue"}})
+        client.append(
+            "trip", threadkeep.user("a", event_id="a"), threadkeep.user("b"), create_if_missing={"labels": {"team": "blue"}}
+        )
     code, out, err = cli("sessions", "fork", "trip", "again", *TRIP[1:], "--at-event", "a", "--label", "kind=retry", "--json")
     assert code == 0, err
     made = json.loads(out)
@@ -118,7 +120,7 @@ def test_a_missing_user_is_reported_with_its_option(cli: Cli) -> None:
 def test_events_list_marks_archived_events_and_explains_the_order(cli: Cli, address: str) -> None:
     with Client(address, user_id="alice") as client:
         for number in range(3):
-            client.append("s", threadkeep.user(f"q{number}"), threadkeep.assistant(f"a{number}"), create=True)
+            client.append("s", threadkeep.user(f"q{number}"), threadkeep.assistant(f"a{number}"), create_if_missing=True)
         code, out, err = cli("events", "list", "s", "--user", "alice")
         assert (code, err, "archived" in out) == (0, "", False)
         context = client.get_context("s")

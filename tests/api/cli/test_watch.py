@@ -30,7 +30,7 @@ def filled(address: str) -> None:
             client.append("s", threadkeep.user(f"question {n}"), threadkeep.assistant(f"answer {n}", author="bot"))
         client.compact("s", compaction.turn_window(1))
     with Client(address, user_id="bob") as client:
-        client.append("t", threadkeep.user("hello"), create=True)
+        client.append("t", threadkeep.user("hello"), create_if_missing=True)
 
 
 @contextmanager
@@ -119,7 +119,7 @@ def test_an_unknown_session_is_reported_and_tail_waits_for_it(cli: Cli, filled: 
     assert cli("watch", "nowhere")[0] == 3
     with process(address, "later", "--user", "carol", "-n", "5") as tail:
         with Client(address, user_id="carol") as client:
-            client.append("later", threadkeep.user("here I am"), create=True)
+            client.append("later", threadkeep.user("here I am"), create_if_missing=True)
         first = line(tail.stdout)
         assert "here I am" in (line(tail.stdout) if "created" in first else first)
 
@@ -147,7 +147,7 @@ def test_watch_continues_after_a_server_restart(tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     with running(data_dir=tmp_path, grpc_address=address):
         with Client(address, user_id="bob") as client:
-            client.append("t", threadkeep.user("before"), create=True)
+            client.append("t", threadkeep.user("before"), create_if_missing=True)
         tail = process(address, "t", "--user", "bob", "--from-beginning", "--count", "3")
         started = tail.__enter__()
         assert "created" in line(started.stdout)

@@ -84,7 +84,7 @@ async def eventually(done: Callable[[], bool]) -> None:
 
 async def turns(client: threadkeep.AsyncClient, session: str, *numbers: int) -> None:
     for number in numbers:
-        await client.append(session, user(f"question {number}"), assistant(f"answer {number}"), create=True)
+        await client.append(session, user(f"question {number}"), assistant(f"answer {number}"), create_if_missing=True)
 
 
 def metrics(port: int | None) -> dict[str, float]:

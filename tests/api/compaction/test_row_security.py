@@ -60,7 +60,7 @@ async def _eventually_compacted(client: threadkeep.AsyncClient) -> str:
 
 async def _converse(client: threadkeep.AsyncClient, name: str) -> None:
     for turn in range(2):
-        await client.append("s1", user(f"{name} {turn}"), assistant(f"to {name} {turn}"), create=True)
+        await client.append("s1", user(f"{name} {turn}"), assistant(f"to {name} {turn}"), create_if_missing=True)
 
 
 async def test_a_webhook_is_sent_and_changes_the_events_of_one_tenant(address: str, hook: ModelEndpoint) -> None:

@@ -113,7 +113,7 @@ async def stub(address: str) -> AsyncIterator[Any]:
 
 
 async def test_changes_are_delivered_as_they_were_stored(client: threadkeep.AsyncClient, stub: Any) -> None:
-    stored = await client.append("s1", threadkeep.user("one"), threadkeep.user("two"), create=True)
+    stored = await client.append("s1", threadkeep.user("one"), threadkeep.user("two"), create_if_missing=True)
     stream = Stream(stub, member_id="me")
     joined = await stream.joined()
     assert (joined.member_id, joined.consumer.name, joined.consumer.partitions) == ("me", NAME, 32)
@@ -132,7 +132,7 @@ async def test_changes_are_delivered_as_they_were_stored(client: threadkeep.Asyn
 
 
 async def test_acknowledgements_before_the_half_close_count(client: threadkeep.AsyncClient, stub: Any) -> None:
-    await client.append("s1", threadkeep.user("one"), create=True)
+    await client.append("s1", threadkeep.user("one"), create_if_missing=True)
     stream = Stream(stub)
     await stream.joined()
     created, _ = await stream.deliveries(2)
@@ -146,7 +146,7 @@ async def test_acknowledgements_before_the_half_close_count(client: threadkeep.A
 
 
 async def test_a_lost_client_releases_its_partitions_at_once(client: threadkeep.AsyncClient, stub: Any) -> None:
-    await client.append("s1", threadkeep.user("one"), create=True)
+    await client.append("s1", threadkeep.user("one"), create_if_missing=True)
     gone = Stream(stub)
     await gone.joined()
     await gone.deliveries(2)
@@ -160,7 +160,7 @@ async def test_a_lost_client_releases_its_partitions_at_once(client: threadkeep.
 
 
 async def test_parked_changes_are_listed_and_replayed(client: threadkeep.AsyncClient, stub: Any) -> None:
-    await client.append("s1", threadkeep.user("apple"), threadkeep.user("pear"), create=True)
+    await client.append("s1", threadkeep.user("apple"), threadkeep.user("pear"), create_if_missing=True)
     stream = Stream(stub, filter=filter_pb2.EventFilter(keyword="apple"))
     await stream.joined()
     created, appended = await stream.deliveries(2)
@@ -183,7 +183,7 @@ async def test_parked_changes_are_listed_and_replayed(client: threadkeep.AsyncCl
 async def test_removals_and_changes_of_state_are_delivered_once_parked_and_replayed(
     client: threadkeep.AsyncClient, stub: Any
 ) -> None:
-    await client.append("s1", threadkeep.user("one", event_id="e1"), create=True, state={"set": {"a": 1}})
+    await client.append("s1", threadkeep.user("one", event_id="e1"), create_if_missing=True, state={"set": {"a": 1}})
     await client.pop("s1")
     await client.session("s1").state().patch({"a": 2})
     await client.user_state().patch({"u": 1})
@@ -225,7 +225,7 @@ async def test_consumers_and_parked_changes_are_listed_in_pages(client: threadke
     assert [each.name async for each in client.consumers(page_size=1)] == sorted(names, key=str.encode)
 
     for number in range(3):
-        await client.append("s1", threadkeep.user(f"text {number}"), create=True)
+        await client.append("s1", threadkeep.user(f"text {number}"), create_if_missing=True)
     stream = Stream(stub)
     await stream.joined()
     for delivery in await stream.deliveries(4):
@@ -295,7 +295,7 @@ async def test_an_idle_stream_has_heartbeats_and_a_slow_member_is_ended(start_se
         threadkeep.AsyncClient(address, user_id="alice") as client,
         grpc.aio.insecure_channel(address) as channel,
     ):
-        await client.append("s1", threadkeep.user("one"), create=True)
+        await client.append("s1", threadkeep.user("one"), create_if_missing=True)
         slow = Stream(consumer_service_pb2_grpc.ConsumerServiceStub(channel), ack_timeout={"seconds": 3})
         await slow.joined()
         await slow.deliveries(2)

@@ -59,8 +59,8 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="module")
 def client(server: Running) -> Iterator[Client]:
     with connected(server) as opened:
-        opened.append("s1", user("I like tea"), user(" "), create=True)
-        opened.append("s2", user("I hate fog"), create=True)
+        opened.append("s1", user("I like tea"), user(" "), create_if_missing=True)
+        opened.append("s2", user("I hate fog"), create_if_missing=True)
         yield opened
 
 
@@ -81,7 +81,7 @@ def test_segments_are_percent_decoded_one_by_one(server: Running) -> None:
         ("%41", "a+b", "/apps/%2541/users/a+b/memory"),
     ):
         with connected(server, app=app, user_id=user_id) as owner:
-            owner.append("s1", user("tea"), create=True)
+            owner.append("s1", user("tea"), create_if_missing=True)
             assert call(server, path).json["added"] == 1, path
             assert [entry.scope.user_id for entry in owner.memory().list()] == [user_id]
 
@@ -175,7 +175,7 @@ def test_the_credential_decides_which_user_is_allowed(start_server: ServerFactor
     guarded = start_server(auth_tokens=TOKENS)
     with connected(guarded, token="token-of-the-acme") as client:
         for name in ("alice", "bob"):
-            client.append(SessionRef(app="shop", user_id=name, session_id="s1"), user("tea"), create=True)
+            client.append(SessionRef(app="shop", user_id=name, session_id="s1"), user("tea"), create_if_missing=True)
     for token in ("", "nope"):
         answer = call(guarded, token=token)
         assert (answer.status, answer.json["code"]) == (401, "unauthenticated")

@@ -10,7 +10,7 @@ import pytest
 
 import threadkeep
 from tests.unit.sdk.flavors import FLAVORS, make
-from threadkeep import errors
+from threadkeep import LastEventId, LogVersion, errors
 
 
 @pytest.fixture(params=FLAVORS)
@@ -70,19 +70,19 @@ async def test_an_id_with_other_content_is_a_conflict_unless_ignored(client: Any
     with pytest.raises(errors.EventIdConflict) as caught:
         await client.append(session, other)
     assert (caught.value.event_id, caught.value.seq, caught.value.field) == ("e1", 1, "events[0].event_id")
-    ignored = await client.append(session, other, ignore_existing=True)
+    ignored = await client.append(session, other, if_exists="ignore")
     assert (ignored.events[0].seq, ignored.events[0].replayed) == (1, True)
 
 
 async def test_a_failed_precondition_is_an_error(client: Any) -> None:
     session = await filled(client, "a", "b")
     with pytest.raises(errors.VersionMismatch) as caught:
-        await client.append(session, threadkeep.user("c"), expected_log_version=0)
+        await client.append(session, threadkeep.user("c"), expect=LogVersion(0))
     assert (caught.value.expected, caught.value.actual) == ("0", "1")
     with pytest.raises(errors.VersionMismatch):
-        await client.append(session, threadkeep.user("c"), expected_last_event_id="")
-    assert (await client.append(session, threadkeep.user("c"), expected_last_event_id="e2")).log_version == 2
-    assert (await client.append(session, threadkeep.user("d"), expected_log_version=2)).last_seq == 4
+        await client.append(session, threadkeep.user("c"), expect=LastEventId(""))
+    assert (await client.append(session, threadkeep.user("c"), expect=LastEventId("e2"))).log_version == 2
+    assert (await client.append(session, threadkeep.user("d"), expect=LogVersion(2))).last_seq == 4
 
 
 async def test_append_creates_the_session_on_request(client: Any) -> None:
@@ -90,8 +90,8 @@ async def test_append_creates_the_session_on_request(client: Any) -> None:
         await client.append("new", threadkeep.user("a"))
     assert (caught.value.app, caught.value.user_id, caught.value.session_id) == ("shop", "alice", "new")
     options: threadkeep.CreateOptions = {"never_expires": True, "labels": {"k": "v"}}
-    assert (await client.append("new", threadkeep.user("a"), create=options)).session_created
-    assert not (await client.append("new", threadkeep.user("b"), create=True)).session_created
+    assert (await client.append("new", threadkeep.user("a"), create_if_missing=options)).session_created
+    assert not (await client.append("new", threadkeep.user("b"), create_if_missing=True)).session_created
     session = await client.get_session("new")
     assert (dict(session.labels), session.HasField("expire_time")) == ({"k": "v"}, False)
 
@@ -122,8 +122,8 @@ async def test_sessions_are_listed_in_pages(client: Any) -> None:
     names = [session.ref.session_id async for session in client.sessions(page_size=2)]
     assert names == ["s4", "s3", "s2", "s1", "s0"]
     assert [each.ref.session_id async for each in client.sessions(labels={"odd": "1"})] == ["s3", "s1"]
-    assert len(await collect(client.sessions(all_users=True))) == 6
-    assert len((await client.list_sessions(page_size=2)).sessions) == 2
+    assert len(await collect(client.sessions(any_user=True))) == 6
+    assert len((await client.sessions_page(page_size=2)).sessions) == 2
 
 
 async def test_a_deleted_session_is_gone(client: Any) -> None:
@@ -190,12 +190,12 @@ async def test_info_describes_the_server(client: Any) -> None:
 async def test_errors_are_typed(client: Any) -> None:
     session = await filled(client, "a")
     with pytest.raises(errors.InvalidField) as invalid:
-        await client.list_events(session, threadkeep.event_filter(last_n=0))
+        await client.events_page(session, threadkeep.event_filter(last_n=0))
     assert (invalid.value.field, bool(invalid.value.problem)) == ("filter.last_n", True)
     with pytest.raises(errors.InvalidField):
         await client.append(session)
     with pytest.raises(errors.InvalidPageToken):
-        await client.list_events(session, page_token="nonsense")
+        await client.events_page(session, page_token="nonsense")
     with pytest.raises(errors.EventNotFound) as missing:
         await client.get_event(session, "nope")
     assert missing.value.event_id == "nope"

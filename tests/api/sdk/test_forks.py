@@ -20,7 +20,7 @@ async def test_a_session_is_forked_at_every_kind_of_point(start_server: ServerFa
     server = start_server()
     async with AsyncClient(f"127.0.0.1:{server.grpc_port}", app="shop", user_id="ada") as client:
         session = client.session("s1")
-        await session.append(said("a", "i1"), said("b", "i1"), create=True, state={"set": {"n": 1}})
+        await session.append(said("a", "i1"), said("b", "i1"), create_if_missing=True, state={"set": {"n": 1}})
         await session.append(said("c", "i2"), state={"set": {"n": 2}})
         lengths = [
             (await session.fork(**point)).last_seq
@@ -46,7 +46,7 @@ async def test_a_session_is_forked_at_every_kind_of_point(start_server: ServerFa
 async def test_an_imported_fork_has_the_parent_of_the_original(start_server: ServerFactory) -> None:
     server = start_server()
     async with AsyncClient(f"127.0.0.1:{server.grpc_port}", app="shop", user_id="ada") as client:
-        await client.session("s1").append(user("a"), create=True)
+        await client.session("s1").append(user("a"), create_if_missing=True)
         made = await client.session("s1").fork("f")
         await client.delete_session("f")
         assert (await client.session("f").create(parent=made.parent, context_bytes=9)).parent == made.parent
@@ -62,7 +62,7 @@ async def test_an_imported_fork_has_the_parent_of_the_original(start_server: Ser
 async def test_a_fork_is_watched_from_its_beginning(start_server: ServerFactory) -> None:
     server = start_server()
     async with AsyncClient(f"127.0.0.1:{server.grpc_port}", app="shop", user_id="ada") as client:
-        await client.session("s1").append(user("a"), assistant("b"), create=True)
+        await client.session("s1").append(user("a"), assistant("b"), create_if_missing=True)
         made = await client.session("s1").fork("f")
         await client.session("f").append(user("c"))
         seen, token = [], ""
@@ -79,7 +79,7 @@ async def test_a_fork_is_watched_from_its_beginning(start_server: ServerFactory)
             assert isinstance(change, Appended)
             assert [event.seq for event in change.events] == [3]
             break
-        async for change in client.watch(from_beginning=True):
+        async for change in client.watch_all(from_beginning=True):
             if isinstance(change, Appended) and change.session_id == "f":
                 assert [event.text for event in change.events] == ["c"]
                 break
@@ -89,7 +89,7 @@ async def test_a_session_is_given_to_another_user(start_server: ServerFactory) -
     server = start_server()
     async with AsyncClient(f"127.0.0.1:{server.grpc_port}", app="shop", user_id="ada") as client:
         session = client.session("s1")
-        await session.append(user("a"), create=True)
+        await session.append(user("a"), create_if_missing=True)
         made = await session.move("bob", operation_id="m")
         assert (made.ref.user_id, made.last_seq) == ("bob", 1)
         assert await session.move("bob", operation_id="m") == made
@@ -97,7 +97,7 @@ async def test_a_session_is_given_to_another_user(start_server: ServerFactory) -
             await session.append(user("b"))
         await client.append(made.ref, user("b"))
         kinds = []
-        async for change in client.watch(all_users=True, from_beginning=True):
+        async for change in client.watch_all(any_user=True, from_beginning=True):
             kinds.append(type(change))
             if len(kinds) == 5:
                 break

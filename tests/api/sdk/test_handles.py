@@ -38,7 +38,7 @@ async def test_a_handle_has_the_results_of_the_client(client: Any) -> None:
     events = [event async for event in trip.events()]
     assert [(event.seq, event.role, event.text) for event in events] == [(1, "user", "On time?"), (2, "assistant", "Yes.")]
     assert (await trip.get_event(events[0].id)).text == "On time?"
-    assert (await trip.list_events(page_size=1)).events == events[:1]
+    assert (await trip.events_page(page_size=1)).events == events[:1]
     assert [hit.event.text async for hit in trip.search('"on TIME"')] == ["On time?"]
     assert (await trip.get_context()).text() == "user: On time?\nassistant: Yes."
     assert (await trip.compact(threadkeep.compaction.sliding_window(1))).compaction.archived_events >= 0
@@ -52,15 +52,15 @@ async def test_a_handle_has_the_results_of_the_client(client: Any) -> None:
 async def test_usage_is_read_by_turn(client: Any) -> None:
     talk = client.session("spending")
     spent = [threadkeep.assistant(str(n), invocation_id="i1", usage=threadkeep.TokenUsage(output_tokens=n)) for n in (3, 4)]
-    await talk.append("hi", spent[0], "again", spent[1], create=True)
+    await talk.append("hi", spent[0], "again", spent[1], create_if_missing=True)
     for page_size in (0, 1):
         entries = [each async for each in talk.usage(page_size=page_size)]
         assert [(each.turn_seq, each.invocation_id, each.usage.output_tokens) for each in entries] == [
             (1, "i1", 3),
             (3, "i1", 4),
         ]
-    assert (await talk.list_usage(branch="x")).entries == []
-    assert [each.name for each in (await talk.list_branches()).branches] == [""]
+    assert (await talk.usage_page(branch="x")).entries == []
+    assert [each.name for each in (await talk.branches_page()).branches] == [""]
 
 
 async def test_a_handle_of_another_user_creates_the_session_of_that_user(client: Any) -> None:
@@ -78,13 +78,13 @@ async def test_a_wrong_argument_of_a_handle_is_rejected_by_name(client: Any) -> 
 async def test_every_way_to_append_reaches_the_log(client: Any) -> None:
     talk = client.session("talk")
     first = threadkeep.with_ids("one")
-    await talk.append(first, create=True)
+    await talk.append(first, create_if_missing=True)
     await talk.append(first)
     stored = [event async for event in talk.events()]
     copied = client.session("copy")
-    await copied.append(stored, chat.user("two"), [{"role": "assistant", "content": "three"}], create=True)
+    await copied.append(stored, chat.user("two"), [{"role": "assistant", "content": "three"}], create_if_missing=True)
     assert [event.text async for event in copied.events()] == ["one", "two", "three"]
-    await client.session("again").append(await copied.get_context(), create=True)
+    await client.session("again").append(await copied.get_context(), create_if_missing=True)
     assert len(await client.session("again").get_context()) == 3
     with pytest.raises(errors.InvalidField):
         await talk.append()
@@ -99,7 +99,7 @@ async def test_a_watch_yields_typed_changes(client: Any) -> None:
     await trip.compact(threadkeep.compaction.sliding_window(1))
     await trip.update(labels={"a": "b"})
     seen: list[str] = []
-    changes = client.watch(from_beginning=True, checkpoints=True)
+    changes = client.watch_all(from_beginning=True, checkpoints=True)
     async for change in changes:
         assert isinstance(change, Change)
         match change:

@@ -26,7 +26,7 @@ async def _each(events: Any) -> list[str]:
 
 async def test_a_context_and_the_events_are_those_of_then(client: Any) -> None:
     for number in range(1, 7):
-        await client.append("s", threadkeep.user(f"q{number}"), create=True)
+        await client.append("s", threadkeep.user(f"q{number}"), create_if_missing=True)
     then = await client.get_context("s", last_n=4)
     await client.compact("s", compaction.turn_window(2))
     await client.append("s", threadkeep.user("q7"))
@@ -36,27 +36,27 @@ async def test_a_context_and_the_events_are_those_of_then(client: Any) -> None:
     active = event_filter(view="active")
     assert await _each(client.events("s", active, as_of_seq=3, page_size=2)) == ["q1", "q2", "q3"]
     assert await _each(client.events("s", active, as_of_log_version=7)) == ["q5", "q6"]
-    page = await client.list_events("s", as_of_log_version=2)
+    page = await client.events_page("s", as_of_log_version=2)
     assert (page.log_version, page.last_seq, [event.archived for event in page.events]) == (2, 2, [False, False])
 
 
 async def test_a_bad_moment_is_refused(client: Any) -> None:
-    await client.append("s", threadkeep.user("q1"), create=True)
+    await client.append("s", threadkeep.user("q1"), create_if_missing=True)
     for moment in ({"as_of_seq": 2}, {"as_of_seq": 0}, {"as_of_log_version": 2}, {"as_of_log_version": -1}):
-        for read in (client.get_context, client.list_events):
+        for read in (client.get_context, client.events_page):
             with pytest.raises(errors.InvalidField) as caught:
                 await read("s", **moment)
             assert caught.value.field == next(iter(moment))
     with pytest.raises(ValueError, match="at most one"):
         await client.get_context("s", as_of_seq=1, as_of_log_version=1)
-    page = await client.list_events("s", as_of_seq=1, page_size=1)
+    page = await client.events_page("s", as_of_seq=1, page_size=1)
     assert page.next_page_token == ""
 
 
 async def test_a_page_token_belongs_to_its_moment(client: Any) -> None:
-    await client.append("s", threadkeep.user("q1"), threadkeep.user("q2"), create=True)
-    page = await client.list_events("s", as_of_seq=1, page_size=1)
-    rest = await client.list_events("s", as_of_seq=1, page_size=1, page_token=page.next_page_token)
+    await client.append("s", threadkeep.user("q1"), threadkeep.user("q2"), create_if_missing=True)
+    page = await client.events_page("s", as_of_seq=1, page_size=1)
+    rest = await client.events_page("s", as_of_seq=1, page_size=1, page_token=page.next_page_token)
     assert [event.seq for event in rest.events] == [2]
     with pytest.raises(errors.InvalidPageToken):
-        await client.list_events("s", page_size=1, page_token=page.next_page_token)
+        await client.events_page("s", page_size=1, page_token=page.next_page_token)

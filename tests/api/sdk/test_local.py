@@ -21,7 +21,7 @@ def threads() -> list[str]:
 
 def test_a_client_in_memory_needs_no_server() -> None:
     with Client(":memory:", app="shop", user_id="alice") as client:
-        client.append("trip", "On time?", create=True)
+        client.append("trip", "On time?", create_if_missing=True)
         assert [event.text for event in client.events("trip")] == ["On time?"]
         assert repr(client) == "Client(':memory:', app='shop', user_id='alice')"
         assert len(threads()) == 1
@@ -34,13 +34,13 @@ def test_a_local_file_keeps_its_sessions(tmp_path: Path) -> None:
     path = tmp_path / "memory with spaces.db"
     for n in range(2):
         with Client.local(str(path), user_id="alice") as client:
-            assert client.session("trip").append(str(n), create=True).last_seq == n + 1
+            assert client.session("trip").append(str(n), create_if_missing=True).last_seq == n + 1
     assert path.exists()
 
 
 async def test_an_asynchronous_client_runs_a_server_too(tmp_path: Path) -> None:
     async with AsyncClient.local(str(tmp_path / "memory.db"), user_id="alice") as client:
-        await client.append("trip", "hi", create=True)
+        await client.append("trip", "hi", create_if_missing=True)
         changes = client.watch("trip", from_beginning=True)
         assert isinstance(await anext(changes), threadkeep.SessionCreated)
         await changes.aclose()
@@ -97,7 +97,7 @@ def test_arguments_that_a_local_server_does_not_take_are_rejected(make: Any) -> 
 def test_a_process_that_does_not_close_the_client_ends() -> None:
     script = (
         "import threadkeep; client = threadkeep.Client(':memory:', user_id='a'); "
-        "print(client.append('s', 'hi', create=True).last_seq)"
+        "print(client.append('s', 'hi', create_if_missing=True).last_seq)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
@@ -106,7 +106,7 @@ def test_a_process_that_does_not_close_the_client_ends() -> None:
 def test_an_asynchronous_client_works_in_one_event_loop_after_another(address: str) -> None:
     client = AsyncClient(address, user_id="alice")
     for n in range(2):
-        assert asyncio.run(client.append("trip", str(n), create=True)).last_seq == n + 1
+        assert asyncio.run(client.append("trip", str(n), create_if_missing=True)).last_seq == n + 1
     asyncio.run(client.close())
 
 

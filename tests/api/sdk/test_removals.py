@@ -15,7 +15,7 @@ async def test_a_session_is_popped_replaced_erased_and_cleared(start_server: Ser
     server = start_server()
     async with AsyncClient(f"127.0.0.1:{server.grpc_port}", app="shop", user_id="ada") as client:
         session = client.session("s1")
-        await session.append(*(user(text, event_id=text) for text in "abcdef"), create=True)
+        await session.append(*(user(text, event_id=text) for text in "abcdef"), create_if_missing=True)
         popped = await session.pop(2)
         assert [event.text for event in popped.events] == ["e", "f"]
         done = await session.replace_suffix(["c", "d"], user("x", event_id="c"), operation_id="op")
@@ -26,7 +26,7 @@ async def test_a_session_is_popped_replaced_erased_and_cleared(start_server: Ser
         assert caught.value.operation_id == "op"
         with pytest.raises(VersionMismatch):
             await session.replace_suffix(["nope"], user("x"))
-        await session.append(user("new", event_id="b"), replace_existing=True)
+        await session.append(user("new", event_id="b"), if_exists="replace")
         assert (await session.erase_events(["a"])).receipt.deleted_events == 1
         assert [event.text async for event in session.events()] == ["", "new", "b", "c", "d", "e", "f", "x"]
         assert (await session.clear()).removed == 2
@@ -47,7 +47,9 @@ async def test_events_of_an_invocation_and_of_a_branch_are_erased(start_server: 
     async with AsyncClient(f"127.0.0.1:{server.grpc_port}", app="shop", user_id="ada") as client:
         session = client.session("s1")
         runs = [("a", "i1", ""), ("b", "i2", "x"), ("c", "i1", "x"), ("d", "", "x.y"), ("e", "i3", "")]
-        await session.append(*(user(text, invocation_id=run, branch=branch) for text, run, branch in runs), create=True)
+        await session.append(
+            *(user(text, invocation_id=run, branch=branch) for text, run, branch in runs), create_if_missing=True
+        )
         done = await session.erase_events(invocation_ids=["i1", "i3"], operation_id="op")
         assert (done.erased, done.more, done.receipt.deleted_events) == (3, False, 3)
         assert [event.text async for event in session.events()] == ["", "b", "", "d", ""]

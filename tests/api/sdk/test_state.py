@@ -37,7 +37,7 @@ async def test_an_append_changes_state_in_three_scopes(client: Any) -> None:
     trip = client.session("deltas")
     appended = await trip.append(
         "hi",
-        create={"state": {"a": 1}},
+        create_if_missing={"state": {"a": 1}},
         state={"set": {"b": 2}, "remove": ["a"]},
         user_state={"set": {"u": "text"}},
         app_state={"set_json": {"p": "[1.0]"}},
@@ -52,12 +52,12 @@ async def test_an_append_changes_state_in_three_scopes(client: Any) -> None:
 
 async def test_a_session_is_loaded_with_its_state_and_its_log(client: Any) -> None:
     trip = client.session("loaded")
-    await trip.append("hi", assistant("yes"), create={"state": {"a": 1}}, user_state={"set": {"loads": 2}})
+    await trip.append("hi", assistant("yes"), create_if_missing={"state": {"a": 1}}, user_state={"set": {"loads": 2}})
     loaded = await trip.load(order="desc", page_size=1, with_newest_event=True)
     assert (loaded.session.last_seq, loaded.state, loaded.newest_event.text) == (2, State({"a": "1"}, 1), "yes")
     assert (loaded.user_state["loads"], loaded.app_state.complete) == (2, True)
     assert [event.text for event in loaded.events] == ["yes"]
-    rest = await trip.list_events(order="desc", page_token=loaded.page.next_page_token)
+    rest = await trip.events_page(order="desc", page_token=loaded.page.next_page_token)
     assert [event.text for event in rest.events] == ["hi"]
     read = await client.load_session("loaded", context=MemoryProvider().max_turns(1), state_scopes=["user"])
     assert (read.context.text(), read.state, read.newest_event) == ("user: hi\nassistant: yes", State({}), None)
@@ -65,7 +65,7 @@ async def test_a_session_is_loaded_with_its_state_and_its_log(client: Any) -> No
     assert (await trip.load(exclude_events=True)).events == []
     with pytest.raises(ValueError, match="state_scopes must be one of"):
         await trip.load(state_scopes=["all"])
-    page = await client.list_sessions(prefix="loaded", with_state=True)
+    page = await client.sessions_page(prefix="loaded", with_state=True)
     assert dict(page.states[0].values) == {"a": "1"}
 
 

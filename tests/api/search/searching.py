@@ -54,7 +54,7 @@ def add_conversation(client: Client) -> None:
         assistant(tool_call("c1", "flights", {"from": "Berlin", "to": "Lisbon"}), event_time=tuesday),
         tool_result("c1", "EW8600 leaves at 14:05", name="flights", event_time=tuesday),
         assistant([*said, media("image/png", uri="x:y", name="boardingpass.png")], event_time=tuesday),
-        create=True,
+        create_if_missing=True,
     )
     client.append(
         "food",
@@ -62,7 +62,7 @@ def add_conversation(client: Client) -> None:
         assistant("I will remember the allergy.", author="agent", event_time=friday),
         user("京都に行きたい", author="alice", event_time=friday),
         assistant("The user wants to see Kyoto.", synthetic=True, event_time=friday),
-        create=True,
+        create_if_missing=True,
     )
 
 

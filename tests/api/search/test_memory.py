@@ -64,7 +64,9 @@ def listed(memory: UserMemory, **wanted: Any) -> list[str]:
 
 
 def test_a_session_ingested_repeatedly_is_stored_once(client: Client, memory: UserMemory) -> None:
-    client.append("s1", user("I like tea.", author="me", event_time=MONDAY), assistant("Noted."), user(" "), create=True)
+    client.append(
+        "s1", user("I like tea.", author="me", event_time=MONDAY), assistant("Noted."), user(" "), create_if_missing=True
+    )
     done = memory.add_session("s1", metadata={"kind": "taste"})
     assert (done.added, done.existing, done.skipped, done.deleted) == (2, 0, 1, 0)
     client.append("s1", user("I hate fog."))
@@ -80,7 +82,7 @@ def test_a_session_ingested_repeatedly_is_stored_once(client: Client, memory: Us
 
 
 def test_ingesting_a_part_and_then_the_whole_stores_everything(client: Client, memory: UserMemory) -> None:
-    client.append("s1", *(user(f"fact {n}", event_id=f"e{n}") for n in range(5)), create=True)
+    client.append("s1", *(user(f"fact {n}", event_id=f"e{n}") for n in range(5)), create_if_missing=True)
     assert memory.add_session("s1", event_ids=["e3"]).added == 1
     whole = memory.add_session("s1")
     assert (whole.added, whole.existing) == (4, 1)
@@ -95,13 +97,15 @@ def test_an_event_is_stored_with_its_text_and_facts(client: Client, memory: User
         event("assistant", [reasoning("They may want sun."), "Let me look.", call]),
         tool_result("c1", "21 degrees", name="weather"),
         assistant("Summary: it is warm.", synthetic=True),
-        create=True,
+        create_if_missing=True,
     )
     assert (memory.add_session("s1").added, listed(memory)) == (1, ["Let me look."])
     memory.delete(all=True)
     assert memory.add_session("s1").deleted == 1
     other = client.memory(app="other")
-    client.append(SessionRef(app="other", user_id=client.user_id, session_id="s1"), *client.events("s1"), create=True)
+    client.append(
+        SessionRef(app="other", user_id=client.user_id, session_id="s1"), *client.events("s1"), create_if_missing=True
+    )
     done = other.add_session("s1", include_tools=True, include_reasoning=True, include_synthetic=True)
     assert done.added == 3
     assert [entry.content.parts[0].WhichOneof("content") for entry in other.list()] == ["text", "tool_result", "text"]
@@ -211,8 +215,8 @@ def test_memories_are_listed_in_pages(memory: UserMemory) -> None:
 
 
 def test_deletion_returns_a_receipt_and_is_permanent(client: Client, memory: UserMemory) -> None:
-    client.append("s1", user("tea one"), user("tea two"), create=True)
-    client.append("s2", user("tea three"), create=True)
+    client.append("s1", user("tea one"), user("tea two"), create_if_missing=True)
+    client.append("s2", user("tea three"), create_if_missing=True)
     memory.add_session("s1")
     memory.add_session("s2")
     memory.add(memory_entry("tea four", id="m4"))
@@ -248,7 +252,7 @@ def test_other_apps_and_users_are_not_searched(server: Running, client: Client, 
 
 def test_a_server_without_memory_rejects_calls(start_server: ServerFactory) -> None:
     with connected(start_server(memory=False)) as client:
-        client.append("s1", user("tea"), create=True)
+        client.append("s1", user("tea"), create_if_missing=True)
         memory = client.memory()
         for call in (
             lambda: memory.add_session("s1"),
@@ -275,7 +279,7 @@ def test_the_default_mode_without_an_embedder_is_ranked(start_server: ServerFact
 def test_expiring_sessions_are_ingested_automatically(start_server: ServerFactory) -> None:
     server = start_server(memory_ingest="on_expiry", sweep_interval="1s")
     with connected(server) as client:
-        client.append("brief", user("my shoe size is 43"), create=True)
+        client.append("brief", user("my shoe size is 43"), create_if_missing=True)
         client.update_session("brief", ttl=timedelta(seconds=1))  # after the append, which may take longer
         eventually(lambda: listed(client.memory()) == ["my shoe size is 43"])
         eventually(lambda: not list(client.sessions()))
@@ -285,14 +289,14 @@ def test_expiring_sessions_are_ingested_automatically(start_server: ServerFactor
 def test_idle_sessions_are_ingested_automatically(start_server: ServerFactory) -> None:
     server = start_server(memory_ingest="on_idle", memory_idle="1s")
     with connected(server) as client:
-        client.append("s1", user("my shoe size is 43"), create=True)
+        client.append("s1", user("my shoe size is 43"), create_if_missing=True)
         eventually(lambda: listed(client.memory()) == ["my shoe size is 43"])
 
 
 def test_compacted_sessions_are_ingested_automatically(start_server: ServerFactory) -> None:
     server = start_server(memory_ingest="on_compaction")
     with connected(server) as client:
-        client.append("s1", user("my shoe size is 43"), assistant("Noted."), user("Thanks."), create=True)
+        client.append("s1", user("my shoe size is 43"), assistant("Noted."), user("Thanks."), create_if_missing=True)
         client.compact("s1", compaction.turn_window(1))
         eventually(lambda: "my shoe size is 43" in listed(client.memory()))
 

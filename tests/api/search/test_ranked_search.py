@@ -31,7 +31,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         with connected(opened) as client:
             add_conversation(client)
         with connected(opened, user_id="bob") as client:
-            client.append("trip", user("Lisbon is too far from here.", author="bob", event_time=MONDAY), create=True)
+            client.append("trip", user("Lisbon is too far from here.", author="bob", event_time=MONDAY), create_if_missing=True)
         yield opened
 
 
@@ -102,9 +102,9 @@ def test_summaries_are_left_out_by_default(client: Client) -> None:
 def test_scopes_limit_the_search(server: Running, client: Client) -> None:
     assert {hit.session.user_id for hit in client.search("Lisbon", mode="ranked")} == {"alice"}
     for mode in (*RANKING, "substring"):
-        users = {hit.session.user_id for hit in client.search_page("Lisbon", mode=mode, all_users=True).hits}
+        users = {hit.session.user_id for hit in client.search_page("Lisbon", mode=mode, any_user=True).hits}
         assert users == {"alice", "bob"}
-        assert not client.search_page("Lisbon", mode=mode, all_users=True, app="other").hits
+        assert not client.search_page("Lisbon", mode=mode, any_user=True, app="other").hits
     assert texts(client.search("Lisbon", mode="ranked", user_id="bob")) == ["Lisbon is too far from here."]
 
 
@@ -127,7 +127,10 @@ def test_pages_together_equal_one_page(client: Client, mode: str) -> None:
 
 def test_recency_ranks_newer_events_higher(client: Client) -> None:
     client.append(
-        "lift", user("blue door", event_time=MONDAY), user("blue roof", event_time=MONDAY + timedelta(days=30)), create=True
+        "lift",
+        user("blue door", event_time=MONDAY),
+        user("blue roof", event_time=MONDAY + timedelta(days=30)),
+        create_if_missing=True,
     )
     at: dict[str, Any] = {"session": "lift", "mode": "ranked", "reference_time": MONDAY + timedelta(days=30)}
     plain = [(hit.event.seq, hit.score) for hit in client.search_page("blue door", **at).hits]
@@ -201,7 +204,7 @@ def test_semantic_search_tolerates_typos_and_scores_by_cosine(client: Client) ->
 
 def test_new_events_are_found_by_words_at_once(client: Client) -> None:
     for n in range(len(WORDS)):
-        client.append("fresh", user(f"the word is {WORDS[n]}"), create=True)
+        client.append("fresh", user(f"the word is {WORDS[n]}"), create_if_missing=True)
         assert [hit.event.seq for hit in client.search_page(WORDS[n], mode="ranked", session="fresh").hits] == [n + 1]
 
 
@@ -232,7 +235,7 @@ def test_a_server_without_an_embedder_rejects_semantic_search(
     engine: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     with serving(engine, request, tmp_path_factory.mktemp("plain"), http_address="") as opened, connected(opened) as client:
-        client.append("s", user("I like tea"), create=True)
+        client.append("s", user("I like tea"), create_if_missing=True)
         for mode in ("semantic", "hybrid"):
             with pytest.raises(errors.EmbedderNotConfigured) as caught:
                 client.search_page("tea", mode=mode)
@@ -248,7 +251,7 @@ def test_a_server_that_embeds_no_events_rejects_semantic_search(
 ) -> None:
     settings = {"embedder": "hashing", "embed_events": False, "http_address": ""}
     with serving("sqlite", request, tmp_path_factory.mktemp("memories"), **settings) as opened, connected(opened) as client:
-        client.append("s", user("I like tea"), create=True)
+        client.append("s", user("I like tea"), create_if_missing=True)
         with pytest.raises(errors.EmbedderNotConfigured):
             client.search_page("tea", mode="semantic")
         client.memory().add("likes tea")
@@ -262,7 +265,7 @@ def test_an_embedder_outage_delays_embeddings_and_loses_none(
     nobody = {"embedder": "openai", "embedder_model": "m", "embedder_base_url": f"http://127.0.0.1:{free_port()}/v1"}
     data = tmp_path_factory.mktemp("down")
     with serving("sqlite", request, data, **nobody) as opened, connected(opened, timeout=60) as client:
-        client.append("s", user("I like tea"), create=True)
+        client.append("s", user("I like tea"), create_if_missing=True)
         hybrid = client.search_page("tea", mode="hybrid")
         assert (texts(hybrid.hits), hybrid.mode) == (["I like tea"], SearchMode.SEARCH_MODE_RANKED)
         with pytest.raises(errors.EmbedderFailed):

@@ -32,7 +32,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("data")
     with serving(request.param, request, folder, search_index=False, search_scan_bytes=1024) as opened:
         with connected(opened) as client:
-            client.append("s", *(user(text + FILLER) for text in SAID), create=True)
+            client.append("s", *(user(text + FILLER) for text in SAID), create_if_missing=True)
         yield opened
 
 

@@ -27,7 +27,7 @@ def client(server: Running) -> Iterator[Client]:
         add_conversation(opened)
         opened.memory().add(memory_entry("Zoë is allergic to peanuts", id="m1", author="alice", metadata={"kind": "health"}))
         with connected(server, user_id="bob") as other:
-            other.append("bobs", user("peanuts are for the birds"), create=True)
+            other.append("bobs", user("peanuts are for the birds"), create_if_missing=True)
             other.memory().add("Bob feeds peanuts to birds")
         embedded(opened)
         yield opened
@@ -41,7 +41,7 @@ def called(client: Client, name: str, arguments: Mapping[str, Any], session: str
 
 
 def test_every_tool_has_a_definition_for_models(client: Client) -> None:
-    tools = {tool.name: tool for tool in client.list_tools()}
+    tools = {tool.name: tool for tool in client.tools()}
     assert list(tools) == ["load_memory", "preload_memory", "conversation_search", "cross_session_search"]
     assert [name for name, tool in tools.items() if not tool.declared] == ["preload_memory"]
     for tool in tools.values():
@@ -63,7 +63,7 @@ def test_load_memory_returns_memories(client: Client) -> None:
 def test_preload_memory_returns_memories(client: Client) -> None:
     outcome = called(client, "preload_memory", {"text": "May I serve peanuts?", "max_entries": 1})["text"]
     assert outcome == "Relevant prior context:\n- Zoë is allergic to peanuts"
-    client.append("question", user("Is anybody allergic to peanuts?"), assistant("Let me see."), create=True)
+    client.append("question", user("Is anybody allergic to peanuts?"), assistant("Let me see."), create_if_missing=True)
     assert "Zoë" in called(client, "preload_memory", {}, session="question")["text"], "the last user message is the query"
     for silent in ({"text": ""}, {"text": " \n"}):
         assert called(client, "preload_memory", silent)["text"] == ""
@@ -109,11 +109,11 @@ def test_invalid_arguments_return_an_error_result(client: Client) -> None:
 
 def test_a_server_without_memory_has_no_memory_tools(start_server: ServerFactory) -> None:
     with connected(start_server(memory=False)) as client:
-        client.append("s1", user("tea"), create=True)
+        client.append("s1", user("tea"), create_if_missing=True)
         with pytest.raises(errors.MemoryNotConfigured):
             client.call_tool("load_memory", {"query": "tea"})
         assert called(client, "preload_memory", {"text": "tea"})["text"] == "", "silent"
-        assert [tool.name for tool in client.list_tools()] == ["conversation_search", "cross_session_search"]
+        assert [tool.name for tool in client.tools()] == ["conversation_search", "cross_session_search"]
         assert called(client, "conversation_search", {"query": "tea"}, session="s1")["results"]
 
 

@@ -30,7 +30,7 @@ async def test_compaction_after_replies_limits_the_window(talk: Talk) -> None:
     assert len(await talk.events()) == 6, "compaction deletes nothing"
     await talk.ask(model, memory, "q3")
     assert prompt_of(model) == ["user: q2", "assistant: a2", "user: q3"]
-    [done] = (await talk.kit.of(talk.sdk.list_compactions, talk.session)).compactions
+    [done] = (await talk.kit.of(talk.sdk.compactions_page, talk.session)).compactions
     assert done.actor == "chief"
 
 
@@ -196,7 +196,7 @@ async def test_functions_as_trigger_and_strategy_compact(talk: Talk) -> None:
             await session.ask(model, memory, f"q{turn}")
         assert [window.turns for window in windows] == [1, 2, 2]
         assert prompt_of(model)[1:] == ["assistant: They talked.", "user: q1", "assistant: a1", "user: q2"]
-        done = (await talk.kit.of(talk.sdk.list_compactions, session.session)).compactions
+        done = (await talk.kit.of(talk.sdk.compactions_page, session.session)).compactions
         assert [(each.actor, each.archived_events) for each in done] == [("chief", 4), ("chief", 2)]
 
 
@@ -209,7 +209,7 @@ async def test_a_function_and_a_built_in_go_together(talk: Talk, trigger: Any) -
         model = talk.kit.ScriptedModel(["a0", "a1"])
         for turn in range(2):
             await session.ask(model, session.memory(trigger=when, strategy=strategy), f"q{turn}")
-        assert len((await talk.kit.of(talk.sdk.list_compactions, session.session)).compactions) == 1
+        assert len((await talk.kit.of(talk.sdk.compactions_page, session.session)).compactions) == 1
 
 
 async def test_a_summary_replaces_the_whole_context(talk: Talk) -> None:
@@ -224,7 +224,7 @@ async def test_a_summary_replaces_the_whole_context(talk: Talk) -> None:
 @pytest.mark.parametrize("answer", [None, compaction.plan([])])
 async def test_a_strategy_without_a_plan_changes_nothing(talk: Talk, answer: Any, caplog: pytest.LogCaptureFixture) -> None:
     await talk.ask(talk.kit.ScriptedModel(["a0"]), talk.memory(trigger=lambda _: True, strategy=lambda _: answer), "q0")
-    assert not (await talk.kit.of(talk.sdk.list_compactions, talk.session)).compactions
+    assert not (await talk.kit.of(talk.sdk.compactions_page, talk.session)).compactions
     assert "compaction failed" not in caplog.text
 
 
@@ -235,7 +235,7 @@ async def test_a_bad_answer_of_a_strategy_is_logged_and_reply_succeeds(
     memory = talk.memory(trigger=lambda window: True, strategy=lambda context: answer)
     assert text_of(await talk.ask(talk.kit.ScriptedModel(["a0"]), memory, "q0")) == "a0"
     assert "compaction failed; the next reply retries it" in caplog.text
-    assert not (await talk.kit.of(talk.sdk.list_compactions, talk.session)).compactions
+    assert not (await talk.kit.of(talk.sdk.compactions_page, talk.session)).compactions
 
 
 async def test_a_plan_for_an_older_window_changes_nothing(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
@@ -248,7 +248,7 @@ async def test_a_plan_for_an_older_window_changes_nothing(talk: Talk, caplog: py
 
     await talk.append(*(threadkeep.user(f"q{n}") for n in range(5)))
     await talk.ask(talk.kit.ScriptedModel(["a"]), talk.memory(trigger=lambda window: True, strategy=slow), "hi")
-    [done] = (await talk.kit.of(talk.sdk.list_compactions, talk.session)).compactions
+    [done] = (await talk.kit.of(talk.sdk.compactions_page, talk.session)).compactions
     assert done.strategy == "turn_window"
     assert "compaction failed" not in caplog.text
 

@@ -250,7 +250,7 @@ async def test_mcp_transport_factory_is_called_in_the_event_loop_of_the_connecti
 async def test_threadkeep_recall_tools_work_over_mcp(kit: Kit, address: str) -> None:
     with threadkeep.Client(address) as client:
         ref = threadkeep.SessionRef(app="shop", user_id="alice", session_id="s1")
-        client.append(ref, threadkeep.user("I drink green tea every morning."), create=True)
+        client.append(ref, threadkeep.user("I drink green tea every morning."), create_if_missing=True)
     arguments = ["-m", "threadkeep.cli", "mcp", "--user", "alice", "--app", "shop", "--address", address]
     program = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
     async with connected(kit, program) as server:

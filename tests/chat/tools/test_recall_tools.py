@@ -80,7 +80,7 @@ def texts(result: dict[str, Any]) -> list[str]:
 
 async def test_recall_tools_have_the_declarations_of_the_server(talk: Talk) -> None:
     tools = {tool.name: tool for tool in await talk.kit.of(talk.kit.RecallTools(talk.sdk).all)}
-    declared = {each.name: each for each in await talk.kit.of(talk.sdk.list_tools) if each.declared}
+    declared = {each.name: each for each in await talk.kit.of(talk.sdk.tools) if each.declared}
     assert list(tools) == list(declared) == ["load_memory", HERE, EVERYWHERE]
     for name, tool in tools.items():
         assert tool.definition.description == declared[name].description
@@ -96,7 +96,7 @@ class Offering:
     def __init__(self, is_async: bool, *names: str) -> None:
         listed = ["preload_memory", *names]
         self._tools = [OfServer(name=name, parameters_json_schema="{}", declared=name in names) for name in listed]
-        self.list_tools = self._listed if is_async else lambda: self._tools
+        self.tools = self._listed if is_async else lambda: self._tools
 
     async def _listed(self) -> list[OfServer]:
         return self._tools
@@ -155,8 +155,8 @@ async def test_cross_session_search_covers_all_sessions_of_one_user(filled: Talk
     word = word_of(filled)
     assert await found(filled, EVERYWHERE, {"query": f"{word}none"}) == {"results": [], "has_more": False}
     second, bobs = f"{filled.session}-2", threadkeep.SessionRef(app="shop", user_id="bob", session_id=f"{filled.session}-bob")
-    await filled.kit.of(filled.sdk.append, second, threadkeep.user(f"{word} elsewhere"), create=True)
-    await filled.kit.of(filled.sdk.append, bobs, threadkeep.user(f"{word} of bob"), create=True)
+    await filled.kit.of(filled.sdk.append, second, threadkeep.user(f"{word} elsewhere"), create_if_missing=True)
+    await filled.kit.of(filled.sdk.append, bobs, threadkeep.user(f"{word} of bob"), create_if_missing=True)
     result = await found(filled, EVERYWHERE, {"query": word, "limit": 20})
     assert {each["session_id"] for each in result["results"]} == {filled.session, second}
     assert not [text for text in texts(result) if "of bob" in text]
@@ -201,7 +201,7 @@ async def test_memories_are_preloaded_and_loaded_by_tool(talk: Talk, server: Any
     context = "Relevant prior context:\n- Zoë is allergic to peanuts"
     assert await talk.kit.of(tools.preload, talk.session, "May I serve peanuts?") == context
     assert await talk.kit.of(tools.preload, talk.session, "") == ""
-    await talk.kit.of(client.append, talk.session, threadkeep.user("Who is allergic?"), create=True)
+    await talk.kit.of(client.append, talk.session, threadkeep.user("Who is allergic?"), create_if_missing=True)
     assert await talk.kit.of(tools.preload, talk.session, max_entries=1) == context, "the last user message is the query"
     with pytest.raises(ValueError, match="max_entries"):
         await talk.kit.of(tools.preload, talk.session, max_entries=0)

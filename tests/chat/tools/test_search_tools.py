@@ -105,7 +105,7 @@ async def test_conversation_search_without_session_uses_default_or_raises_in_str
     talk: Talk, word: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Without a session the tool searches the session "default"; strict mode rejects the call."""
-    await talk.kit.of(talk.sdk.append, "default", threadkeep.user(f"{word} by default"), create=True)
+    await talk.kit.of(talk.sdk.append, "default", threadkeep.user(f"{word} by default"), create_if_missing=True)
     search = talk.kit.SearchTools(talk.sdk).conversation_search()
     with caplog.at_level(logging.WARNING, "threadkeep.chat"):
         assert texts(json.loads(await raw(talk, search, {"query": word}, session=" "))) == [f"{word} by default"]
@@ -127,7 +127,7 @@ async def test_cross_session_search_covers_all_sessions_of_one_user(talk: Talk, 
     bobs = threadkeep.SessionRef(app="shop", user_id="bob", session_id=talk.session)
     await talk.append(threadkeep.user(f"{word} one"), threadkeep.user("else"))
     for session, text in ((f"{talk.session}-2", "two"), (bobs, "bob")):
-        await talk.kit.of(talk.sdk.append, session, threadkeep.user(f"{word} {text}"), create=True)
+        await talk.kit.of(talk.sdk.append, session, threadkeep.user(f"{word} {text}"), create_if_missing=True)
     rows = await everywhere(talk, word)
     assert [(row["sessionId"], row["text"]) for row in rows] == [
         (talk.session, f"{word} one"),
@@ -173,7 +173,7 @@ async def test_cross_session_search_sorts_rows_by_instant(talk: Talk, word: str)
     milli = timedelta(milliseconds=1)
     for number, at in enumerate((NOON + milli, NOON - milli, NOON)):
         event = threadkeep.user(f"{word} {number}", event_time=at)
-        await talk.kit.of(talk.sdk.append, f"{talk.session}-{number}", event, create=True)
+        await talk.kit.of(talk.sdk.append, f"{talk.session}-{number}", event, create_if_missing=True)
     assert [row["timestamp"] for row in await everywhere(talk, word)] == [
         "2026-03-01T11:59:59.999Z",
         "2026-03-01T12:00:00Z",
@@ -184,7 +184,7 @@ async def test_cross_session_search_sorts_rows_by_instant(talk: Talk, word: str)
 async def test_cross_session_search_returns_pages_across_sessions(talk: Talk, word: str) -> None:
     for number in range(12):
         event = threadkeep.user(f"{word} {number}", event_time=NOON + timedelta(seconds=number))
-        await talk.kit.of(talk.sdk.append, f"{talk.session}-{number % 2}", event, create=True)
+        await talk.kit.of(talk.sdk.append, f"{talk.session}-{number % 2}", event, create_if_missing=True)
     assert texts(await everywhere(talk, word, page=1)) == [f"{word} 10", f"{word} 11"]
 
 

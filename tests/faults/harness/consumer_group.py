@@ -165,7 +165,7 @@ class Writers:
     async def _do_something(self, client: threadkeep.AsyncClient, number: int, name: str) -> None:
         if name not in self.names:
             self.names.append(name)  # before the call: the outcome is determined later
-            await client.append(name, threadkeep.user("begin"), create=True)
+            await client.append(name, threadkeep.user("begin"), create_if_missing=True)
             return
         what = random.random()
         if what < 0.03:
@@ -175,7 +175,7 @@ class Writers:
             await client.compact(name, compaction.sliding_window(4))
         else:
             events = (threadkeep.user(f"{name} {n}") for n in range(random.choice((1, 1, 2, 5))))
-            await client.append(name, *events, create=True)
+            await client.append(name, *events, create_if_missing=True)
 
     async def facts(self, address: str) -> Facts:
         """Returns the final state."""

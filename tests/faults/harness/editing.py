@@ -203,7 +203,7 @@ class Editor(Writer):
             event.event_id = self.window[place][0]
 
         async def call() -> None:
-            answer = await self.client.append(self.session, event, replace_existing=True, operation_id=operation)
+            answer = await self.client.append(self.session, event, if_exists="replace", operation_id=operation)
             self._stands(answer.log_version, answer.events[0].replayed)
             self._add([event])
             if place is not None:

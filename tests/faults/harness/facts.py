@@ -171,7 +171,7 @@ async def come_and_go(ledger: FactLedger, client: threadkeep.AsyncClient) -> Non
         number += 1
         session = f"gone-{number}"
         batch = [spoken(session, f"e{n}") for n in range(3)]
-        await ledger.until_answered(partial(client.append, session, *batch, create=True))
+        await ledger.until_answered(partial(client.append, session, *batch, create_if_missing=True))
         await ingest(ledger, client, session)
         await ledger.until_answered(partial(client.delete_session, session))
         if number % 2:

@@ -45,7 +45,7 @@ class Follower:
         if self.received:
             options.pop("from_beginning", None)
             options["resume_token"] = self.received[-1].resume_token
-        return client.watch(**options)
+        return client.watch(**options) if "session" in options else client.watch_all(**options)
 
     def of(self, session: str) -> list[Change]:
         return [change for change in self.received if change.session.session_id == session]

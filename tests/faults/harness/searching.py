@@ -82,7 +82,7 @@ def embedding_with(endpoint: Embeddings, timeout: str = "30s") -> Mapping[str, o
 async def append_facts(client: threadkeep.AsyncClient, session: str, count: int) -> list[SessionEvent]:
     """Appends this number of facts to a new session."""
     events = [threadkeep.user(fact(f"{session}/e{n}"), event_id=f"e{n}") for n in range(count)]
-    await client.append(session, *events, create={"never_expires": True})
+    await client.append(session, *events, create_if_missing={"never_expires": True})
     return events
 
 

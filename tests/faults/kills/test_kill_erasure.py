@@ -32,7 +32,7 @@ async def test_an_erasure_interrupted_by_kills_is_continued(make_server: ServerM
     server = await asyncio.to_thread(make_server(prelude=SLOWLY, **url_settings(database_url)).start)
     async with connect(server.address) as client:
         for number in range(SESSIONS):
-            await client.append(f"s{number:02}", user("hello"), create={})
+            await client.append(f"s{number:02}", user("hello"), create_if_missing={})
         owner, app = client.user_id, client.app
         for _ in range(KILLS):
             erasing = asyncio.create_task(client.delete_user(owner, request_id="r1"))

@@ -70,7 +70,7 @@ async def expire(ledger: IngestionLedger, client: threadkeep.AsyncClient, name: 
     for number in count():
         session = f"{name}-{number}"
         try:
-            await client.append(session, *ledger.batch(session), create={"ttl": SOON})
+            await client.append(session, *ledger.batch(session), create_if_missing={"ttl": SOON})
         except threadkeep.ThreadkeepError:
             await asyncio.sleep(0.05)
             continue
@@ -83,7 +83,7 @@ async def fall_idle(ledger: IngestionLedger, client: threadkeep.AsyncClient, nam
         session = f"{name}-{number}"
         batch = ledger.batch(session)
         for some in (batch[:3], batch[3:]):
-            await ledger.until_answered(partial(client.append, session, *some, create=True))
+            await ledger.until_answered(partial(client.append, session, *some, create_if_missing=True))
         ledger.acknowledge(session)
         await asyncio.sleep(0.1)
 
@@ -92,7 +92,7 @@ async def be_compacted(ledger: IngestionLedger, client: threadkeep.AsyncClient, 
     """The complete session is ingested, including events outside its window."""
     for number in count():
         session = f"{name}-{number}"
-        await ledger.until_answered(partial(client.append, session, *ledger.batch(session), create=True))
+        await ledger.until_answered(partial(client.append, session, *ledger.batch(session), create_if_missing=True))
         await ledger.until_answered(partial(client.compact, session, compaction.sliding_window(2)))
         ledger.acknowledge(session)
         await asyncio.sleep(0.1)

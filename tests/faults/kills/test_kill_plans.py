@@ -28,7 +28,9 @@ CONSUMER = compaction.policy(compaction.events(4), compaction.compacted_by("comp
 async def turns(client: threadkeep.AsyncClient, *numbers: int) -> None:
     for number in numbers:
         ids = (f"U{number}", f"A{number}")
-        await client.append(SESSION, user("question", event_id=ids[0]), assistant("answer", event_id=ids[1]), create=True)
+        await client.append(
+            SESSION, user("question", event_id=ids[0]), assistant("answer", event_id=ids[1]), create_if_missing=True
+        )
 
 
 async def eventually(done: Callable[[], bool]) -> None:

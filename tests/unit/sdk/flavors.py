@@ -16,6 +16,8 @@ ITERATORS = (
     "append_stream",
     "compactions",
     "watch",
+    "watch_all",
+    "user_events",
     "consumers",
     "parked",
     "branches",

@@ -83,7 +83,7 @@ async def test_errors_are_typed_and_have_the_servers_details(client: Any, fake: 
     metadata: dict[str, Any] = {"session_id": "s1", "expected": "7", "actual": "9"}
     fake.answers["AppendEvents"] = [Fail(grpc.StatusCode.ABORTED, "VERSION_MISMATCH", **metadata)]
     with pytest.raises(errors.VersionMismatch, match="scripted") as caught:
-        await client.append("s1", threadkeep.user("hi"), expected_log_version=7)
+        await client.append("s1", threadkeep.user("hi"), expect=threadkeep.LogVersion(7))
     error = caught.value
     assert (error.expected, error.actual, error.session_id) == ("7", "9", "s1")
     assert (error.reason, error.code, error.metadata) == ("VERSION_MISMATCH", grpc.StatusCode.ABORTED, metadata)
@@ -146,14 +146,6 @@ async def test_the_error_info_of_a_proxy_is_not_taken_for_the_servers(client: An
     assert (type(caught.value), caught.value.reason) == (threadkeep.ThreadkeepError, "")
 
 
-async def test_server_advice_uses_the_names_of_this_sdk(client: Any, fake: FakeServer) -> None:
-    missing = Fail(grpc.StatusCode.NOT_FOUND, "SESSION_NOT_FOUND", session_id="s1")
-    missing.message = "no session 's1'; create it, or append with create_if_missing"
-    fake.answers["AppendEvents"] = [missing]
-    with pytest.raises(errors.SessionNotFound, match=r"no session 's1'; create it, or append with create=True$"):
-        await client.append("s1", threadkeep.user("hi"))
-
-
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
@@ -162,13 +154,16 @@ async def test_server_advice_uses_the_names_of_this_sdk(client: Any, fake: FakeS
             lambda client: client.create_session("s1", user="bob"),
             "create_session has no argument 'user'; did you mean user_id?",
         ),
-        (lambda client: client.append("s1", create_if_missing=True), "no argument 'create_if_missing'; did you mean create?"),
-        (lambda client: client.append("s1", threadkeep.user("a"), create={"tll": 1}), "no argument 'tll'; did you mean ttl?"),
+        (lambda client: client.append("s1", create=True), "no argument 'create'; did you mean create_if_missing?"),
         (
-            lambda client: client.list_events("s1", frob=1),
-            "list_events has no argument 'frob'; it takes session, filter, order,",
+            lambda client: client.append("s1", threadkeep.user("a"), create_if_missing={"tll": 1}),
+            "no argument 'tll'; did you mean ttl?",
         ),
-        (lambda client: client.search_page("x", all_user=True), "search has no argument 'all_user'; did you mean all_users?"),
+        (
+            lambda client: client.events_page("s1", frob=1),
+            "events_page has no argument 'frob'; it takes session, filter, order,",
+        ),
+        (lambda client: client.search_page("x", any_users=True), "search has no argument 'any_users'; did you mean any_user?"),
         (lambda client: client.memory().delete(session="s1"), "delete has no argument 'session'; did you mean session_id?"),
     ],
 )
@@ -183,7 +178,7 @@ async def test_the_first_argument_is_the_session_not_the_user(client: Any, fake:
     named, unnamed = fake.requests("CreateSession")
     assert named.session == threadkeep.SessionRef(app="shop", user_id="alice", session_id="trip")
     assert unnamed.session == threadkeep.SessionRef(app="shop", user_id="alice")
-    for method in ("list_sessions", "sessions", "memory", "delete_expired_sessions"):
+    for method in ("sessions_page", "sessions", "memory", "delete_expired_sessions"):
         with pytest.raises(TypeError, match="positional argument"):
             await getattr(client, method)("trip")
 
@@ -200,33 +195,33 @@ async def test_create_time_and_before_are_sent_to_the_nanosecond(client: Any, fa
 
 
 @pytest.mark.parametrize(
-    ("method", "rpc"), [("list_sessions", "ListSessions"), ("delete_expired_sessions", "DeleteExpiredSessions")]
+    ("method", "rpc"), [("sessions_page", "ListSessions"), ("delete_expired_sessions", "DeleteExpiredSessions")]
 )
 async def test_the_clients_user_and_app_fill_what_a_request_leaves_empty(
     client: Any, fake: FakeServer, method: str, rpc: str
 ) -> None:
     call = getattr(client, method)
-    for given in ({}, {"user_id": ""}, {"user_id": "bob", "app": ""}, {"all_users": True}, {"all_apps": True}):
+    for given in ({}, {"user_id": ""}, {"user_id": "bob", "app": ""}, {"any_user": True}, {"any_app": True}):
         await call(**given)
     sent = [(each.user_id, each.app if each.HasField("app") else None) for each in fake.requests(rpc)]
     assert sent == [("alice", "shop"), ("alice", "shop"), ("bob", ""), ("", "shop"), ("alice", None)]
-    for wrong in ({"user_id": "bob", "all_users": True}, {"app": "", "all_apps": True}):
+    for wrong in ({"user_id": "bob", "any_user": True}, {"app": "", "any_app": True}):
         with pytest.raises(ValueError, match="give either"):
             await call(**wrong)
 
 
 async def test_labels_alone_keep_the_clients_user(client: Any, fake: FakeServer) -> None:
-    await client.list_sessions(labels={"team": "blue"})
+    await client.sessions_page(labels={"team": "blue"})
     [sent] = fake.requests("ListSessions")
     assert (sent.user_id, sent.app, dict(sent.labels)) == ("alice", "shop", {"team": "blue"})
 
 
 async def test_an_order_has_a_short_and_a_full_form(client: Any, fake: FakeServer) -> None:
     for order in ("asc", "desc", "DESC", "descending", threadkeep.SortOrder.SORT_ORDER_ASCENDING):
-        await client.list_events("s1", order=order)
+        await client.events_page("s1", order=order)
     assert [request.order for request in fake.requests("ListEvents")] == [1, 2, 2, 2, 1]
     with pytest.raises(ValueError, match="order must be one of"):
-        await client.list_events("s1", order="down")
+        await client.events_page("s1", order="down")
 
 
 async def test_the_token_is_sent(connect: Callable[..., Any], fake: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +273,7 @@ async def test_an_expiry_is_a_datetime_or_nanoseconds(client: Any, fake: FakeSer
     when = datetime(2030, 1, 2, tzinfo=UTC)
     nanoseconds = int(when.timestamp()) * 1_000_000_000 + 123_456_789
     await client.create_session(expire_time=nanoseconds)
-    await client.append("s1", threadkeep.user("a"), create=threadkeep.CreateOptions(expire_time=nanoseconds))
+    await client.append("s1", threadkeep.user("a"), create_if_missing=threadkeep.CreateOptions(expire_time=nanoseconds))
     await client.update_session("s1", expire_time=nanoseconds)
     (created,), (appended,) = fake.requests("CreateSession"), fake.requests("AppendEvents")
     (updated,) = fake.requests("UpdateSession")
@@ -305,9 +300,12 @@ async def test_the_size_of_contexts_is_set_and_reset(client: Any, fake: FakeServ
 
 
 async def test_append_sends_its_conditions(client: Any, fake: FakeServer) -> None:
-    await client.append("s1", threadkeep.user("a"), expected_log_version=0, ignore_existing=True, create=True)
+    await client.append("s1", threadkeep.user("a"), expect=threadkeep.LogVersion(0), if_exists="ignore", create_if_missing=True)
     await client.append(
-        "s1", threadkeep.user("a"), expected_last_event_id="", create={"metadata": {"a": 1}, "ttl": timedelta(1)}
+        "s1",
+        threadkeep.user("a"),
+        expect=threadkeep.LastEventId(""),
+        create_if_missing={"metadata": {"a": 1}, "ttl": timedelta(1)},
     )
     await client.append("s1", threadkeep.user("a"))
     first, second, third = fake.requests("AppendEvents")
@@ -320,8 +318,10 @@ async def test_append_sends_its_conditions(client: Any, fake: FakeServer) -> Non
     assert [request.HasField("create_if_missing") for request in (first, second, third)] == [True, True, False]
     assert second.create_if_missing.metadata_json == '{"a":1}'
     assert third.WhichOneof("precondition") is None
-    with pytest.raises(ValueError, match="at most one"):
-        await client.append("s1", threadkeep.user("a"), expected_log_version=0, expected_last_event_id="")
+    with pytest.raises(TypeError, match="expect must be LastEventId, not int"):
+        await client.append("s1", threadkeep.user("a"), expect=3)
+    with pytest.raises(ValueError, match="if_exists must be one of unspecified, replay, ignore, replace, not 'drop'"):
+        await client.append("s1", threadkeep.user("a"), if_exists="drop")
     with pytest.raises(TypeError, match=r"events\[1\] must be str, Event, .*, not int"):
         await client.append("s1", [threadkeep.user("a"), 7])
 
@@ -355,9 +355,9 @@ async def test_iterators_follow_the_page_tokens(client: Any, fake: FakeServer) -
 
 async def test_app_and_user_narrow_lists_and_searches(connect: Callable[..., Any], fake: FakeServer) -> None:
     anywhere, shop = connect(user_id="alice"), connect(user_id="alice", app="shop")
-    await anywhere.list_sessions()
-    await shop.list_sessions()
-    await shop.list_sessions(all_users=True, app="")
+    await anywhere.sessions_page()
+    await shop.sessions_page()
+    await shop.sessions_page(any_user=True, app="")
     lists = fake.requests("ListSessions")
     assert [(each.user_id, each.HasField("app"), each.app) for each in lists] == [
         ("alice", False, ""),

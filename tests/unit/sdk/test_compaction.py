@@ -300,7 +300,7 @@ async def test_policies_are_for_one_scope(client: Any, fake: FakeServer) -> None
     handles = [
         client.session("s1").policy(),
         client.user_policy(),
-        client.user_policy("bob", all_apps=True),
+        client.user_policy("bob", any_app=True),
         client.user_policy("bob", app=""),
         client.app_policy(),
         client.app_policy("bank"),

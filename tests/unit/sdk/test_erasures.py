@@ -38,8 +38,8 @@ async def test_users_are_listed_page_by_page_in_the_clients_app(client: Any, fak
         ss.ListUsersResponse(),
     ]
     assert [user.user_id async for user in client.users(page_size=2)] == ["a", "b", "c"]
-    await client.list_users(app="")
-    await client.list_users(all_apps=True)
+    await client.users_page(app="")
+    await client.users_page(any_app=True)
     first, second, without, anywhere = fake.requests("ListUsers")
     assert [(each.page_size, each.page_token) for each in (first, second)] == [(2, ""), (2, "more")]
     assert (first.app, without.HasField("app"), without.app, anywhere.HasField("app")) == ("shop", True, "", False)

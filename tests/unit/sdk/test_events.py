@@ -31,7 +31,7 @@ def test_tool_calls_and_results_are_values() -> None:
     requested = Event(threadkeep.assistant(tool_calls=[threadkeep.tool_call("c1", "look", '{ "a" : 1 }')]))
     assert requested.tool_calls == (ToolCall("c1", "look", '{ "a" : 1 }'),)
     assert requested.tool_calls[0].args == {"a": 1}
-    answered = Event(threadkeep.tool_result("c1", {"b": 2}, name="look", is_error=True))
+    answered = Event(threadkeep.tool_error("c1", {"b": 2}, name="look"))
     assert answered.tool_results == (ToolResult("c1", "look", '{"b":2}', is_error=True),)
     assert answered.role is Role.TOOL
 

@@ -129,9 +129,9 @@ def test_a_single_text_in_place_of_several_authors_is_refused() -> None:
 async def test_every_method_takes_a_filter_or_its_message(client: Any, fake: FakeServer, kind: str) -> None:
     chosen = threadkeep.event_filter(roles=["user"])
     given = chosen if kind == "filter" else chosen.pb
-    await client.list_events("s", given)
+    await client.events_page("s", given)
     await client.load_session("s", given)
-    await client.list_user_events(filter=given)
+    await client.user_events_page(filter=given)
     await client.search_page("q", filter=given)
     for method in ("ListEvents", "LoadSession", "ListUserEvents", "SearchEvents"):
         assert [request.filter for request in fake.requests(method)] == [chosen.pb], method

@@ -99,7 +99,7 @@ async def test_a_context_is_requested_by_provider_spec_or_fields(client: Any, fa
 
 async def test_a_participant_that_may_not_write_appends_nothing(client: Any, fake: FakeServer) -> None:
     for provider in (WINDOW.read_only(), MemoryProvider.none()):
-        answer = await client.append("s1", threadkeep.user("hi"), memory=provider, create=True)
+        answer = await client.append("s1", threadkeep.user("hi"), memory=provider, create_if_missing=True)
         assert answer == threadkeep.AppendEventsResponse()
     assert fake.requests("AppendEvents") == []
     for provider in (WINDOW, WINDOW.write_only()):

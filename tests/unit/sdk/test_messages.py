@@ -82,7 +82,7 @@ def test_tool_calls_keep_argument_text_and_write_mappings_compactly() -> None:
 
 def test_tool_results() -> None:
     spoken = threadkeep.tool_result("c1", "42", name="f", author="runner")
-    structured = threadkeep.tool_result("c2", {"ok": False}, is_error=True)
+    structured = threadkeep.tool_error("c2", {"ok": False})
     media = threadkeep.tool_result("c3", [threadkeep.media("image/png", uri="https://example.com/a.png"), "a chart"])
     first, second, third = (event.message.parts[0].tool_result for event in (spoken, structured, media))
     assert (spoken.message.role, spoken.author) == (Role.ROLE_TOOL, "runner")

@@ -54,15 +54,15 @@ async def test_a_search_without_options_sends_an_unchanged_request(client: Any, 
 
 async def test_a_search_of_all_users_must_be_requested(connect: Callable[..., Any], fake: FakeServer) -> None:
     client = connect(app="shop", user_id="alice")
-    await client.search_page("x", all_users=True)
-    await client.search_page("x", all_users=True, app="")
-    await client.search_page("x", all_apps=True)
+    await client.search_page("x", any_user=True)
+    await client.search_page("x", any_user=True, app="")
+    await client.search_page("x", any_app=True)
     scopes = [(request.WhichOneof("scope"), request.app.app) for request in fake.requests("SearchEvents")]
     assert scopes == [("app", "shop"), ("app", ""), ("user", "")]
     assert not fake.requests("SearchEvents")[-1].user.HasField("app")
-    for wrong in ({"user_id": "bob"}, {"session": "s1"}, {"all_apps": True}):
+    for wrong in ({"user_id": "bob"}, {"session": "s1"}, {"any_app": True}):
         with pytest.raises(ValueError, match="give either"):
-            await client.search_page("x", all_users=True, **wrong)
+            await client.search_page("x", any_user=True, **wrong)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ async def test_deleting_memories_sends_the_selection(client: Any, fake: FakeServ
 async def test_tools(client: Any, fake: FakeServer) -> None:
     fake.answers["ListTools"] = [ts.ListToolsResponse(tools=[ts.ToolDefinition(name="load_memory", declared=True)])]
     fake.answers["CallTool"] = [ts.CallToolResponse(result_json="{}")]
-    assert [tool.name for tool in await client.list_tools()] == ["load_memory"]
+    assert [tool.name for tool in await client.tools()] == ["load_memory"]
     assert (await client.call_tool("load_memory", {"query": "tea"})).result_json == "{}"
     await client.call_tool("conversation_search", ' {"query": 1}', session="s1")
     mine, reported = fake.requests("CallTool")

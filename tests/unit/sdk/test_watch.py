@@ -62,14 +62,14 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_changes_have_no_checkpoints_by_default(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(STARTED), frame(batch(1), batch(2)), HANG]]
-    changes = client.watch()
+    changes = client.watch_all()
     assert tokens(await take(changes, 2)) == ["t1", "t2"]
     await changes.aclose()
 
 
 async def test_with_checkpoints_the_first_one_reports_the_start(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(STARTED), frame(batch(1)), HANG]]
-    changes = client.watch(checkpoints=True)
+    changes = client.watch_all(checkpoints=True)
     first, second = await take(changes, 2)
     await changes.aclose()
     assert first.checkpoint.kind == su.CHECKPOINT_KIND_STARTED
@@ -101,9 +101,9 @@ async def test_the_position_where_a_session_is_followed_from(client: Any, fake: 
     ("given", "app", "user_id", "labels", "start"),
     [
         ({}, "shop", "alice", {}, "live_only"),
-        ({"all_users": True, "app": ""}, "", "", {}, "live_only"),
+        ({"any_user": True, "app": ""}, "", "", {}, "live_only"),
         ({"user_id": "", "labels": {"a": "b"}}, "shop", "alice", {"a": "b"}, "live_only"),
-        ({"all_users": True, "all_apps": True}, "", "", {}, "live_only"),
+        ({"any_user": True, "any_app": True}, "", "", {}, "live_only"),
         ({"user_id": "bob", "labels": {"a": "b"}, "from_beginning": True}, "shop", "bob", {"a": "b"}, "from_beginning"),
         ({"resume_token": "t"}, "shop", "alice", {}, "resume_token"),
     ],
@@ -112,12 +112,12 @@ async def test_the_scope_of_followed_changes(
     client: Any, fake: FakeServer, given: Any, app: str, user_id: str, labels: dict[str, str], start: str
 ) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
-    changes = client.watch(**given)
+    changes = client.watch_all(**given)
     await take(changes, 1)
     await changes.aclose()
     [request] = fake.requests("WatchAll")
     assert (request.scope.app, request.scope.user_id, dict(request.scope.labels)) == (app, user_id, labels)
-    assert request.scope.HasField("app") is not given.get("all_apps", False)
+    assert request.scope.HasField("app") is not given.get("any_app", False)
     assert request.WhichOneof("start") == start
 
 
@@ -127,16 +127,16 @@ async def test_the_scope_of_followed_changes(
         {"session": "s1", "resume_token": "t", "after_seq": 1},
         {"resume_token": "t", "from_beginning": True},
         {"session": "s1", "after_seq": 0, "from_beginning": True},
-        {"after_seq": 1},
-        {"session": "s1", "user_id": "bob"},
-        {"session": "s1", "labels": {}},
+        {"session": "s1", "max_retries": -1},
         {"max_retries": -1},
     ],
 )
 @pytest.mark.parametrize("kind", [threadkeep.AsyncClient, threadkeep.Client])
 def test_an_invalid_request_raises_at_once(kind: Any, given: Any) -> None:
+    client = kind("nowhere:1")
+    watch = client.watch if "session" in given else client.watch_all
     with pytest.raises(ValueError, match=r"give|at least"):
-        kind("nowhere:1").watch(**given)
+        watch(**given)
 
 
 @pytest.mark.parametrize("broken_after", range(6))
@@ -153,7 +153,7 @@ async def test_a_stream_that_breaks_anywhere_loses_and_repeats_nothing(
     ]
     following = {"": 0, "t0": 0, "t1": 1, "t2": 4, "t3": 5}
     fake.answers["WatchAll"] = [[frame(STARTED), *map(frame, log[:broken_after]), GONE]]
-    changes = client.watch()
+    changes = client.watch_all()
     reading = asyncio.create_task(take(changes, 3))
     rest = following[tokens([STARTED, *log[:broken_after]])[-1]]
     fake.answers["WatchAll"].append([frame(STARTED), frame(*log[rest:]), frame(batch(4)), HANG])
@@ -178,7 +178,7 @@ async def test_repeated_changes_are_not_returned_again(client: Any, fake: FakeSe
         [frame(batch(1), batch(1, session="s2"), batch(2)), GONE],
         [frame(batch(1), batch(2), batch(2, session="s2"), gone, anew), HANG],
     ]
-    changes = client.watch()
+    changes = client.watch_all()
     found = await take(changes, 6)
     await changes.aclose()
     assert [(c.session.session_id, c.versions.log_version) for c in found] == [
@@ -197,7 +197,7 @@ async def test_parts_of_a_compaction_are_put_together(client: Any, fake: FakeSer
     fake.answers["WatchAll"] = [
         [frame(part(1, continues=True)), frame(part(2, continues=True), part(3, continues=False)), HANG]
     ]
-    changes = client.watch()
+    changes = client.watch_all()
     [found] = await take(changes, 1)
     await changes.aclose()
     assert found.compaction.compaction.compaction_id == "c1"
@@ -207,7 +207,7 @@ async def test_parts_of_a_compaction_are_put_together(client: Any, fake: FakeSer
 
 async def test_a_live_subscription_resumes_at_its_first_checkpoint(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[GONE], [frame(STARTED), GONE], [frame(batch(1)), HANG]]
-    changes = client.watch()
+    changes = client.watch_all()
     await take(changes, 1)
     await changes.aclose()
     assert [request.WhichOneof("start") for request in fake.requests("WatchAll")] == ["live_only", "live_only", "resume_token"]
@@ -216,7 +216,7 @@ async def test_a_live_subscription_resumes_at_its_first_checkpoint(client: Any, 
 
 async def test_a_kind_of_a_newer_server_is_skipped_and_its_token_used(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(su.Change(resume_token="t5")), GONE], [frame(batch(6)), HANG]]
-    changes = client.watch(checkpoints=True)
+    changes = client.watch_all(checkpoints=True)
     assert tokens(await take(changes, 1)) == ["t6"]
     await changes.aclose()
     assert fake.requests("WatchAll")[1].resume_token == "t5"
@@ -236,7 +236,7 @@ async def test_a_kind_of_a_newer_server_is_skipped_and_its_token_used(client: An
 async def test_transient_failures_are_retried(client: Any, fake: FakeServer, failure: Fail | None) -> None:
     broken = [frame(batch(1)), *([failure] if failure else [])]
     fake.answers["WatchAll"] = [broken, [frame(batch(2)), HANG]]
-    changes = client.watch()
+    changes = client.watch_all()
     assert tokens(await take(changes, 2)) == ["t1", "t2"]
     await changes.aclose()
 
@@ -246,7 +246,7 @@ async def test_the_retry_waits_for_the_servers_delay(client: Any, fake: FakeServ
         [Fail(grpc.StatusCode.UNAVAILABLE, "SERVER_DRAINING", retry_after=0.3)],
         [frame(batch(1)), HANG],
     ]
-    changes, began = client.watch(), time.monotonic()
+    changes, began = client.watch_all(), time.monotonic()
     await take(changes, 1)
     assert time.monotonic() - began >= 0.3
     await changes.aclose()
@@ -256,7 +256,7 @@ async def test_a_silent_stream_is_opened_again(client: Any, fake: FakeServer, mo
     first_stream_breaks_after(2.5, monkeypatch)
     slow = [frame(batch(1)), *[0.125, frame(STARTED)] * 22, frame(batch(2)), frame(batch(3)), HANG]  # 2.75 s in all
     fake.answers["WatchAll"] = [slow, [frame(batch(4)), HANG]]
-    changes = client.watch()
+    changes = client.watch_all()
     assert tokens(await take(changes, 2)) == ["t1", "t2"]
     await asyncio.sleep(2.75)  # what the reader takes to handle a change is not the server's silence
     assert tokens(await take(changes, 1)) == ["t3"]
@@ -269,7 +269,7 @@ async def test_a_silent_stream_is_opened_again(client: Any, fake: FakeServer, mo
 
 async def test_retries_in_a_row_are_bounded_on_request(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[GONE], [GONE], [frame(batch(1)), GONE], [GONE], [GONE], [frame(batch(2)), HANG]]
-    changes = client.watch(max_retries=2)
+    changes = client.watch_all(max_retries=2)
     await take(changes, 1)
     with pytest.raises(errors.Unavailable):
         await take(changes, 1)
@@ -279,7 +279,7 @@ async def test_retries_in_a_row_are_bounded_on_request(client: Any, fake: FakeSe
 async def test_without_retries_the_first_failure_is_raised(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[GONE]]
     with pytest.raises(errors.Unavailable):
-        await take(client.watch(max_retries=0), 1)
+        await take(client.watch_all(max_retries=0), 1)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ async def test_permanent_errors_are_raised(
 ) -> None:
     """Also on resumption: no change is ever skipped."""
     fake.answers["WatchAll"] = [[frame(batch(1)), GONE], [Fail(code, reason, oldest_resume_token="t9", oldest_seq="1200")]]
-    changes = client.watch()
+    changes = client.watch_all()
     await take(changes, 1)
     with pytest.raises(kind) as caught:
         await take(changes, 1)
@@ -308,7 +308,7 @@ async def test_permanent_errors_are_raised(
 
 async def test_closing_the_iterator_ends_the_call(client: Any, fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
-    changes = client.watch()
+    changes = client.watch_all()
     await take(changes, 1)
     await changes.aclose()
     assert await asyncio.to_thread(fake.ended.acquire, timeout=60)
@@ -317,7 +317,7 @@ async def test_closing_the_iterator_ends_the_call(client: Any, fake: FakeServer)
 async def test_leaving_the_loop_ends_the_call(fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
     async with threadkeep.AsyncClient(fake.address) as client:
-        async for _ in client.watch():
+        async for _ in client.watch_all():
             break
         assert await asyncio.to_thread(fake.ended.acquire, timeout=60)
 
@@ -325,14 +325,14 @@ async def test_leaving_the_loop_ends_the_call(fake: FakeServer) -> None:
 def test_leaving_the_loop_ends_the_call_of_the_synchronous_client(fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
     with threadkeep.Client(fake.address) as client:
-        for _ in client.watch():
+        for _ in client.watch_all():
             break
         assert fake.ended.acquire(timeout=60)
 
 
 async def test_canceling_the_task_ends_the_call(fake: FakeServer) -> None:
     async def follow(client: threadkeep.AsyncClient) -> None:
-        async for _ in client.watch():
+        async for _ in client.watch_all():
             arrived.set()
 
     arrived = asyncio.Event()
@@ -352,7 +352,7 @@ async def test_closing_the_client_ends_a_subscription_with_an_error(
 ) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
     client = connect()
-    changes = client.watch()
+    changes = client.watch_all()
     await take(changes, 1)
     waiting = asyncio.create_task(take(changes, 1))
     await asyncio.sleep(0.1)
@@ -364,7 +364,7 @@ async def test_closing_the_client_ends_a_subscription_with_an_error(
 
 async def test_a_server_that_was_unreachable_is_reconnected(connect: Callable[..., Any], fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
-    changes = connect().watch()
+    changes = connect().watch_all()
     await take(changes, 1)
     port = int(fake.address.rpartition(":")[2])
     with socket.socket() as held:  # nobody else gets the port meanwhile; gRPC shares it

@@ -124,19 +124,19 @@ class AsyncConnection(NamesArguments):
     def _ref(self, session: SessionLike) -> SessionRef:
         return session_ref(session, self.app, self.user_id)
 
-    def _user(self, user_id: str | None, all_users: bool = False) -> str:
+    def _user(self, user_id: str | None, any_user: bool = False) -> str:
         """The user of a request, by default the client's; "" is every user."""
-        return user_of(user_id, self.user_id, all_users)
+        return user_of(user_id, self.user_id, any_user)
 
-    def _app(self, app: str | None, all_apps: bool = False) -> str | None:
+    def _app(self, app: str | None, any_app: bool = False) -> str | None:
         """The app of a request, by default the client's; None is every app, "" sessions without one."""
-        return app_of(app, self.app, all_apps)
+        return app_of(app, self.app, any_app)
 
     def _scope(
-        self, user_id: str | None, app: str | None, labels: Mapping[str, str] | None, all_users: bool, all_apps: bool
+        self, user_id: str | None, app: str | None, labels: Mapping[str, str] | None, any_user: bool, any_app: bool
     ) -> ChangeScope:
         """The scope of a subscription."""
-        return ChangeScope(app=self._app(app, all_apps), user_id=self._user(user_id, all_users), labels=labels)
+        return ChangeScope(app=self._app(app, any_app), user_id=self._user(user_id, any_user), labels=labels)
 
     async def _stubs(self) -> _Stubs:
         """The stubs; the first call makes the channel, which then belongs to the running event loop."""

@@ -35,8 +35,8 @@ class AsyncConsumerHandle(NamesArguments):
         *,
         user_id: str | None = None,
         app: str | None = None,
-        all_users: bool = False,
-        all_apps: bool = False,
+        any_user: bool = False,
+        any_app: bool = False,
         labels: Mapping[str, str] | None = None,
         filter: FilterLike | None = None,  # noqa: A002
         from_beginning: bool = False,
@@ -74,7 +74,7 @@ class AsyncConsumerHandle(NamesArguments):
             raise ValueError("concurrency must be at least 1")
         join = ns.JoinConsumer(
             name=self.name,
-            scope=self._connection._scope(user_id, app, labels, all_users, all_apps),
+            scope=self._connection._scope(user_id, app, labels, any_user, any_app),
             filter=filter_of(filter),
             from_beginning=from_beginning,
             member_id=member_id,

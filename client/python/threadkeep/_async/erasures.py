@@ -26,17 +26,17 @@ class AsyncErasures(AsyncConnection):
         user_id: str,
         *,
         app: str | None = None,
-        all_apps: bool = False,
+        any_app: bool = False,
         request_id: str = "",
         progress: Progress | None = None,
         timeout: float | None = None,
     ) -> ErasureReceipt:
         """Delete everything of a user: sessions, memories, policies and, with all apps, consumers.
 
-        `app`: by default the client's; "" is what has no app. Without one, or with `all_apps`, all apps.
+        `app`: by default the client's; "" is what has no app. Without one, or with `any_app`, all apps.
         """
         request = ss.DeleteUserRequest(
-            user_id=encodable(user_id, "user_id"), app=self._app(app, all_apps), request_id=encodable(request_id, "request_id")
+            user_id=encodable(user_id, "user_id"), app=self._app(app, any_app), request_id=encodable(request_id, "request_id")
         )
         stubs = await self._stubs()
         return await _repeated(lambda: self._call(stubs.sessions.DeleteUser, request, timeout), progress)
@@ -55,50 +55,50 @@ class AsyncErasures(AsyncConnection):
         *,
         user_id: str | None = None,
         app: str | None = None,
-        all_users: bool = False,
-        all_apps: bool = False,
+        any_user: bool = False,
+        any_app: bool = False,
         purge_memories: bool = False,
         request_id: str = "",
         progress: Progress | None = None,
         timeout: float | None = None,
     ) -> ErasureReceipt:
-        """Delete the sessions that have all of these labels. The scope is that of `list_sessions`.
+        """Delete the sessions that have all of these labels. The scope is that of `sessions_page`.
 
         `purge_memories`: also the memories that came from them.
         """
         request = ss.DeleteByLabelRequest(
             labels=labels,
-            user_id=self._user(user_id, all_users),
-            app=self._app(app, all_apps),
+            user_id=self._user(user_id, any_user),
+            app=self._app(app, any_app),
             purge_memories=purge_memories,
             request_id=encodable(request_id, "request_id"),
         )
         stubs = await self._stubs()
         return await _repeated(lambda: self._call(stubs.sessions.DeleteByLabel, request, timeout), progress)
 
-    async def list_users(
+    async def users_page(
         self,
         *,
         app: str | None = None,
-        all_apps: bool = False,
+        any_app: bool = False,
         page_size: int = 0,
         page_token: str = "",
         timeout: float | None = None,
     ) -> ss.ListUsersResponse:
         """Return one page of the users that have sessions, memories or state, each with its app, in a fixed order.
 
-        `app`: by default the client's; `app=""` is what has no app; `all_apps`: every app. `page_size`: 0 is 100, the most.
+        `app`: by default the client's; `app=""` is what has no app; `any_app`: every app. `page_size`: 0 is 100, the most.
         Raises InvalidPageToken, and PermissionDenied with a token that is bound to a user.
         """
-        request = ss.ListUsersRequest(app=self._app(app, all_apps), page_size=page_size, page_token=page_token)
+        request = ss.ListUsersRequest(app=self._app(app, any_app), page_size=page_size, page_token=page_token)
         return await self._call((await self._stubs()).sessions.ListUsers, request, timeout)
 
     def users(
-        self, *, app: str | None = None, all_apps: bool = False, page_size: int = 0, timeout: float | None = None
+        self, *, app: str | None = None, any_app: bool = False, page_size: int = 0, timeout: float | None = None
     ) -> AsyncIterator[ss.UserRef]:
-        """Iterate over all users that `list_users` finds."""
+        """Iterate over all users that `users_page` finds."""
         return paged(
-            lambda token: self.list_users(app=app, all_apps=all_apps, page_size=page_size, page_token=token, timeout=timeout),
+            lambda token: self.users_page(app=app, any_app=any_app, page_size=page_size, page_token=token, timeout=timeout),
             lambda page: page.users,
         )
 

@@ -12,8 +12,10 @@ from .._convert import (
     CreateOptions,
     PatchFields,
     SessionLike,
-    create_if_missing,
+    check,
+    creation,
     encodable,
+    enum_value,
     mode_of,
     set_as_of,
     sort_order,
@@ -25,7 +27,9 @@ from ..memory import MemoryProvider
 from ..messages import with_ids
 from ..v1 import event_service_pb2 as es
 from ..v1 import server_service_pb2 as ns
+from ..v1.session_pb2 import SessionRef
 from ..values.events import Event
+from ..values.expect import Expect, LastEventId, LogVersion
 from ..values.incoming import Appendable
 from ..values.pages import EventPage
 from .connection import AsyncConnection
@@ -41,13 +45,11 @@ class AsyncEvents(AsyncConnection):
         self,
         session: SessionLike,
         *events: Appendable | Iterable[Appendable],
-        expected_log_version: int | None = None,
-        expected_last_event_id: str | None = None,
-        ignore_existing: bool = False,
-        replace_existing: bool = False,
+        create_if_missing: bool | CreateOptions = False,
+        expect: Expect | None = None,
+        if_exists: es.IfExists.ValueType | str = es.IF_EXISTS_UNSPECIFIED,
         erase_replaced: bool = False,
         operation_id: str = "",
-        create: bool | CreateOptions = False,
         state: PatchFields | None = None,
         user_state: PatchFields | None = None,
         app_state: PatchFields | None = None,
@@ -58,35 +60,32 @@ class AsyncEvents(AsyncConnection):
 
         An item is a text of the user, an event, a message of OpenAI, Anthropic or `threadkeep.chat`, or a list of these. Events
         without an id get one before they are sent, in a copy, so the client's retries store nothing twice. To retry after an
-        error, append the same `with_ids(...)` again. At most one precondition: the log_version, or the last event's id ("" for
-        an empty log), that you read last; else VersionMismatch. `ignore_existing`: a stored id is no error, even with other
-        content. `replace_existing`: an event with a stored id and other content takes the place of the stored one, which is
-        archived, or with `erase_replaced` erased. `operation_id`: the server remembers it with the outcome; a repeated append
-        with the same id and content returns that, also after a crash of the caller, and stores nothing. `create`: True or
-        CreateOptions creates a missing session. `state`, `user_state`, `app_state`: changes of the session's state, its user's
-        and its app's, committed with the events, such as {"set": {"cart": 3}, "remove": ["draft"]}. `memory`: a provider that
-        does not write sends nothing, and the response is empty. Limits: `info().limits`. Raises SessionNotFound,
-        VersionMismatch, EventIdConflict, OperationConflict, EventTooLarge, BatchTooLarge, StateTooLarge.
+        error, append the same `with_ids(...)` again. `create_if_missing`: True or CreateOptions creates a missing session.
+        `expect`: a precondition, `LogVersion(3)` or `LastEventId("e1")`: what you read last; else VersionMismatch. `if_exists`:
+        what happens to an event whose id is stored. "replay", the default: the same content is a replay, other content raises
+        EventIdConflict; "ignore": the stored event stays; "replace": an event with other content takes the place of the stored
+        one, which is archived, or with `erase_replaced` erased. `operation_id`: the server remembers it with the outcome; a
+        repeated append with the same id and content returns that, also after a crash of the caller, and stores nothing.
+        `state`, `user_state`, `app_state`: changes of the session's state, its user's and its app's, committed with the events,
+        such as {"set": {"cart": 3}, "remove": ["draft"]}. `memory`: a provider that does not write sends
+        nothing, and the response is empty. Limits: `info().limits`. Raises SessionNotFound, VersionMismatch, EventIdConflict,
+        OperationConflict, EventTooLarge, BatchTooLarge, StateTooLarge.
         """
-        if ignore_existing and replace_existing:
-            raise ValueError("give at most one of ignore_existing and replace_existing")
-        if expected_log_version is not None and expected_last_event_id is not None:
-            raise ValueError("give at most one of expected_log_version and expected_last_event_id")
         if memory is not None and not memory.writes:
             return es.AppendEventsResponse()
         request = es.AppendEventsRequest(
             session=self._ref(session),
             events=with_ids(*events),
-            if_exists=_if_exists(ignore_existing, replace_existing),
+            if_exists=enum_value(dict(es.IfExists.items()), "IF_EXISTS_", if_exists, "if_exists"),
             replaced=mode_of(erase_replaced),
             operation_id=encodable(operation_id, "operation_id"),
-            create_if_missing=None if create is False else create_if_missing({} if create is True else create),
+            create_if_missing=creation(create_if_missing),
             state_delta=state_delta(state, user_state, app_state),
         )
-        if expected_log_version is not None:
-            request.expected_log_version = expected_log_version
-        if expected_last_event_id is not None:
-            request.expected_last_event_id = expected_last_event_id
+        if isinstance(expect, LogVersion):
+            request.expected_log_version = expect.version
+        elif expect is not None:
+            request.expected_last_event_id = check(expect, LastEventId, "expect").event_id
         return await self._call((await self._stubs()).events.AppendEvents, request, timeout)
 
     async def append_stream(
@@ -141,7 +140,7 @@ class AsyncEvents(AsyncConnection):
         request = es.GetEventRequest(session=self._ref(session), event_id=event_id)
         return Event((await self._call((await self._stubs()).events.GetEvent, request, timeout)).event)
 
-    async def list_events(
+    async def events_page(
         self,
         session: SessionLike,
         filter: FilterLike | None = None,  # noqa: A002
@@ -180,9 +179,9 @@ class AsyncEvents(AsyncConnection):
         as_of_log_version: int | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[Event]:
-        """Iterate over all events that `list_events` finds."""
+        """Iterate over all events that `events_page` finds."""
         return paged(
-            lambda token: self.list_events(
+            lambda token: self.events_page(
                 session,
                 filter,
                 order=order,
@@ -195,12 +194,12 @@ class AsyncEvents(AsyncConnection):
             lambda page: page.events,
         )
 
-    async def list_user_events(
+    async def user_events_page(
         self,
         *,
         user_id: str | None = None,
         app: str | None = None,
-        all_apps: bool = False,
+        any_app: bool = False,
         filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         page_token: str = "",
@@ -208,13 +207,13 @@ class AsyncEvents(AsyncConnection):
     ) -> es.ListUserEventsResponse:
         """Return one page of the events of a user, with their sessions: session by session in the order of their creation.
 
-        `user_id`, `app`: by default the client's; `app=""` is sessions without one; `all_apps`: of every app. `filter`: without
+        `user_id`, `app`: by default the client's; `app=""` is sessions without one; `any_app`: of every app. `filter`: without
         a window. `page_size`: 0 is 100, at most the server's limit (1,000). A page may be empty and not be the last. Raises
         InvalidPageToken.
         """
         request = es.ListUserEventsRequest(
             user_id=self._user(user_id, False),
-            app=self._app(app, all_apps),
+            app=self._app(app, any_app),
             filter=filter_of(filter),
             page_size=page_size,
             page_token=page_token,
@@ -226,21 +225,15 @@ class AsyncEvents(AsyncConnection):
         *,
         user_id: str | None = None,
         app: str | None = None,
-        all_apps: bool = False,
+        any_app: bool = False,
         filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         timeout: float | None = None,
     ) -> AsyncIterator[es.UserEvent]:
-        """Iterate over all events that `list_user_events` finds."""
+        """Iterate over all events that `user_events_page` finds."""
         return paged(
-            lambda token: self.list_user_events(
-                user_id=user_id,
-                app=app,
-                all_apps=all_apps,
-                filter=filter,
-                page_size=page_size,
-                page_token=token,
-                timeout=timeout,
+            lambda token: self.user_events_page(
+                user_id=user_id, app=app, any_app=any_app, filter=filter, page_size=page_size, page_token=token, timeout=timeout
             ),
             lambda page: page.events,
         )
@@ -251,10 +244,20 @@ class AsyncEvents(AsyncConnection):
         return await self._call((await self._stubs()).server.GetServerInfo, request, timeout)
 
 
-def _if_exists(ignore: bool, replace: bool) -> es.IfExists.ValueType:
-    if replace:
-        return es.IF_EXISTS_REPLACE
-    return es.IF_EXISTS_IGNORE if ignore else es.IF_EXISTS_UNSPECIFIED
+async def batches_of(
+    ref: SessionRef, batches: AsyncIterable[Iterable[Appendable]] | Iterable[Iterable[Appendable]]
+) -> AsyncIterator[tuple[SessionLike, Iterable[Appendable]]]:
+    """The batches of one session, for `append_stream`."""
+    async for events in _each(batches):
+        yield ref, events
+
+
+async def dropped(
+    batches: AsyncIterable[Iterable[Appendable]] | Iterable[Iterable[Appendable]],
+) -> AsyncIterator[es.AppendStreamResult]:
+    """An empty result for each batch that is not sent."""
+    async for _ in _each(batches):
+        yield es.AppendStreamResult()
 
 
 async def _each(items: AsyncIterable[Item] | Iterable[Item]) -> AsyncIterator[Item]:

@@ -46,9 +46,9 @@ class AsyncPolicyHandle(NamesArguments):
 class AsyncPolicies(AsyncConnection):
     """The handles of policies. `threadkeep.compaction` builds policies, triggers and strategies."""
 
-    def user_policy(self, user_id: str | None = None, *, app: str | None = None, all_apps: bool = False) -> AsyncPolicyHandle:
-        """The policy of a user's sessions, by default of the client's user in the client's app; `all_apps`: in every app."""
-        user = cs.UserPolicyScope(user_id=self._user(user_id), app=self._app(app, all_apps))
+    def user_policy(self, user_id: str | None = None, *, app: str | None = None, any_app: bool = False) -> AsyncPolicyHandle:
+        """The policy of a user's sessions, by default of the client's user in the client's app; `any_app`: in every app."""
+        user = cs.UserPolicyScope(user_id=self._user(user_id), app=self._app(app, any_app))
         return AsyncPolicyHandle(self, cs.PolicyScope(user=user))
 
     def app_policy(self, app: str | None = None) -> AsyncPolicyHandle:

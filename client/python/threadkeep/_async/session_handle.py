@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast
 
 from .._arguments import NamesArguments
@@ -13,12 +13,15 @@ from .._search import SearchOptions
 from ..filters import FilterLike
 from ..memory import MemoryProvider
 from ..v1.compaction_service_pb2 import PolicyScope
+from ..v1.event_service_pb2 import AppendStreamResult
+from ..v1.search_service_pb2 import SearchEventsResponse
 from ..v1.session_pb2 import SessionRef
 from ..v1.state_pb2 import StateScope
 from ..v1.tool_service_pb2 import CallToolResponse
-from ..values.changes import Change
+from ..values.incoming import Appendable
 from ..values.pages import SearchHit
 from .calls import AsyncCalls
+from .events import batches_of, dropped
 from .policies import AsyncPolicyHandle
 from .states import AsyncStateHandle
 
@@ -76,11 +79,11 @@ class AsyncSessionHandle(NamesArguments):
     move = _of_session(AsyncCalls.move_session)
     append = _of_session(AsyncCalls.append)
     get_event = _of_session(AsyncCalls.get_event)
-    list_events = _of_session(AsyncCalls.list_events)
+    events_page = _of_session(AsyncCalls.events_page)
     events = _of_session(AsyncCalls.events)
-    list_branches = _of_session(AsyncCalls.list_branches)
+    branches_page = _of_session(AsyncCalls.branches_page)
     branches = _of_session(AsyncCalls.branches)
-    list_usage = _of_session(AsyncCalls.list_usage)
+    usage_page = _of_session(AsyncCalls.usage_page)
     usage = _of_session(AsyncCalls.usage)
     get_context = _of_session(AsyncCalls.get_context)
     pop = _of_session(AsyncCalls.pop)
@@ -93,13 +96,27 @@ class AsyncSessionHandle(NamesArguments):
     plan_compaction = _of_session(AsyncCalls.plan_compaction)
     apply_compaction = _of_session(AsyncCalls.apply_compaction)
     replace_events = _of_session(AsyncCalls.replace_events)
-    list_compactions = _of_session(AsyncCalls.list_compactions)
+    compactions_page = _of_session(AsyncCalls.compactions_page)
     compactions = _of_session(AsyncCalls.compactions)
+    watch = _of_session(AsyncCalls.watch)
 
     def with_memory(self, memory: MemoryProvider) -> AsyncSessionHandle:
         """A handle on the same session that reads and writes as the provider says: `get_context` without arguments returns its
         context, and if it does not write, `append` sends nothing and returns an empty response."""
         return AsyncSessionHandle(self.client, self.ref, memory)
+
+    def append_stream(
+        self,
+        batches: AsyncIterable[Iterable[Appendable]] | Iterable[Iterable[Appendable]],
+        *,
+        max_outstanding: int = 64,
+        timeout: float | None = None,
+    ) -> AsyncIterator[AppendStreamResult]:
+        """Append batch after batch, each the events of one append, without waiting; see the client's `append_stream`. If the
+        provider of `with_memory` does not write, nothing is sent, and the results are empty."""
+        if self.memory is not None and not self.memory.writes:
+            return dropped(batches)
+        return self.client.append_stream(batches_of(self.ref, batches), max_outstanding=max_outstanding, timeout=timeout)
 
     def state(self) -> AsyncStateHandle:
         """The state of this session."""
@@ -121,25 +138,25 @@ class AsyncSessionHandle(NamesArguments):
         """All hits in this session; see the client's `search`."""
         return self.client.search(query, session=self.ref, filter=filter, page_size=page_size, timeout=timeout, **options)
 
-    def watch(
+    async def search_page(
         self,
+        query: str,
         *,
         filter: FilterLike | None = None,  # noqa: A002
-        resume_token: str | None = None,
-        after_seq: int | None = None,
-        from_beginning: bool = False,
-        checkpoints: bool = False,
-        max_retries: int | None = None,
-    ) -> AsyncGenerator[Change]:
-        """The changes of this session; see the client's `watch`."""
-        return self.client.watch(
-            self.ref,
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> SearchEventsResponse:
+        """One page of `search`; see the client's `search_page`."""
+        return await self.client.search_page(
+            query,
+            session=self.ref,
             filter=filter,
-            resume_token=resume_token,
-            after_seq=after_seq,
-            from_beginning=from_beginning,
-            checkpoints=checkpoints,
-            max_retries=max_retries,
+            page_size=page_size,
+            page_token=page_token,
+            timeout=timeout,
+            **options,
         )
 
     async def call_tool(

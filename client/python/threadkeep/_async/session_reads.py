@@ -33,7 +33,7 @@ class AsyncSessionReads(AsyncConnection):
     ) -> LoadedSession:
         """Return a session, its state, and a page of its events, all as of one moment.
 
-        `filter`, `order` and `page_size` select events as in `list_events`. `context`: in place of events, the context that
+        `filter`, `order` and `page_size` select events as in `events_page`. `context`: in place of events, the context that
         `get_context` returns for this spec, or for none with True. `exclude_events`: neither. `state_scopes`: of "session",
         "user" and "app"; by default all that the credential has access to. `with_newest_event`: the last event of the log too.
         Raises SessionNotFound, AmbiguousSession, PermissionDenied.
@@ -50,7 +50,7 @@ class AsyncSessionReads(AsyncConnection):
         )
         return LoadedSession(await self._call((await self._stubs()).events.LoadSession, request, timeout))
 
-    async def list_branches(
+    async def branches_page(
         self, session: SessionLike, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
     ) -> es.ListBranchesResponse:
         """Return one page of the branches that have events: the root first, the others by name.
@@ -61,13 +61,13 @@ class AsyncSessionReads(AsyncConnection):
         return await self._call((await self._stubs()).events.ListBranches, request, timeout)
 
     def branches(self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None) -> AsyncIterator[es.Branch]:
-        """Iterate over all branches that `list_branches` finds."""
+        """Iterate over all branches that `branches_page` finds."""
         return paged(
-            lambda token: self.list_branches(session, page_size=page_size, page_token=token, timeout=timeout),
+            lambda token: self.branches_page(session, page_size=page_size, page_token=token, timeout=timeout),
             lambda page: page.branches,
         )
 
-    async def list_usage(
+    async def usage_page(
         self,
         session: SessionLike,
         *,
@@ -103,9 +103,9 @@ class AsyncSessionReads(AsyncConnection):
         page_size: int = 0,
         timeout: float | None = None,
     ) -> AsyncIterator[es.UsageEntry]:
-        """Iterate over all entries that `list_usage` finds. A turn that is in two pages has an entry of each."""
+        """Iterate over all entries that `usage_page` finds. A turn that is in two pages has an entry of each."""
         return paged(
-            lambda token: self.list_usage(
+            lambda token: self.usage_page(
                 session,
                 branch=branch,
                 after_seq=after_seq,

@@ -20,13 +20,8 @@ class AsyncSubscriptions(AsyncConnection):
 
     def watch(
         self,
-        session: SessionLike | None = None,
+        session: SessionLike,
         *,
-        user_id: str | None = None,
-        app: str | None = None,
-        all_users: bool = False,
-        all_apps: bool = False,
-        labels: Mapping[str, str] | None = None,
         filter: FilterLike | None = None,  # noqa: A002
         resume_token: str | None = None,
         after_seq: int | None = None,
@@ -34,18 +29,14 @@ class AsyncSubscriptions(AsyncConnection):
         checkpoints: bool = False,
         max_retries: int | None = None,
     ) -> AsyncGenerator[Change]:
-        """Subscribe to one session or to all of a scope. Delivers every change once, in order; each append is one change.
+        """Subscribe to a session, which need not exist yet. Delivers every change once, in order; each append is one change.
 
-        Yields `Appended`, `Compacted`, `SessionCreated`, `SessionUpdated`, `SessionDeleted`, `SessionExpired`,
-        `SessionMovedOut` and `SessionMovedIn`.
+        Yields `Appended`, `Compacted`, `Removed`, `StateChanged`, `SessionCreated`, `SessionUpdated`, `SessionDeleted`,
+        `SessionExpired`, `SessionMovedOut` and `SessionMovedIn`. `filter`: the events to deliver, without a window; an append
+        without such events is not delivered.
 
-        `session`: the session, which need not exist yet. Else `user_id`, `app`, `all_users`, `all_apps`: the scope, as in
-        `list_sessions`, by default the client's; `labels`: only sessions with all of them, at most 64.
-        `filter`: the events to deliver, without a window; an append without such events is not delivered.
-
-        It starts with changes committed from now on; or after the change with `resume_token`; or, for one session, after the
-        seq `after_seq`; or `from_beginning`: of the session, or of the retained feed. Store the `resume_token` of a handled
-        change: `watch` with it and the same scope and filter resumes after it.
+        It starts with changes committed from now on; or after the change with `resume_token`; or after the seq `after_seq`; or
+        `from_beginning`. Store the `resume_token` of a handled change: `watch` with it and the same filter resumes after it.
 
         `checkpoints`: yield CheckpointReached too. The first item then has the kind STARTED: every change committed later is
         delivered.
@@ -56,18 +47,45 @@ class AsyncSubscriptions(AsyncConnection):
         closing the client ends the calls of other threads with a ThreadkeepError.
 
         Raises SessionNotFound and AmbiguousSession for a session without user; InvalidResumeToken; QuotaExceeded; and
-        ResumePositionExpired when the feed no longer contains the next changes: read the sessions again, then start at
+        ResumePositionExpired when the feed no longer contains the next changes: read the session again, then start at
         its `oldest_resume_token`.
         """
-        if session is not None and (user_id is not None or app is not None or labels is not None or all_users or all_apps):
-            raise ValueError("give either session, or a scope: user_id, app, labels, all_users, all_apps")
-        if max_retries is not None and max_retries < 0:
-            raise ValueError("max_retries must be at least 0")
-        whose = self._scope(user_id, app, labels, all_users, all_apps) if session is None else self._ref(session)
         request = changes.watch_request(
-            whose, filter_of(filter), resume_token=resume_token, after_seq=after_seq, from_beginning=from_beginning
+            self._ref(session),
+            filter_of(filter),
+            resume_token=resume_token,
+            after_seq=after_seq,
+            from_beginning=from_beginning,
         )
-        return self._follow(request, checkpoints, Backoff(max_retries))
+        return self._follow(request, checkpoints, _retries(max_retries))
+
+    def watch_all(
+        self,
+        *,
+        user_id: str | None = None,
+        app: str | None = None,
+        any_user: bool = False,
+        any_app: bool = False,
+        labels: Mapping[str, str] | None = None,
+        filter: FilterLike | None = None,  # noqa: A002
+        resume_token: str | None = None,
+        from_beginning: bool = False,
+        checkpoints: bool = False,
+        max_retries: int | None = None,
+    ) -> AsyncGenerator[Change]:
+        """Subscribe to all sessions of a scope; see `watch`.
+
+        The scope is that of `sessions_page`, by default the client's user and app; `labels`: only sessions with all of them, at
+        most 64. `from_beginning`: of the retained feed. Raises InvalidResumeToken, QuotaExceeded, ResumePositionExpired.
+        """
+        request = changes.watch_request(
+            self._scope(user_id, app, labels, any_user, any_app),
+            filter_of(filter),
+            resume_token=resume_token,
+            after_seq=None,
+            from_beginning=from_beginning,
+        )
+        return self._follow(request, checkpoints, _retries(max_retries))
 
     async def _open(self, request: changes.WatchRequest) -> Frames[su.WatchSessionResponse] | Frames[su.WatchAllResponse]:
         stub = (await self._stubs()).subscriptions
@@ -91,3 +109,9 @@ class AsyncSubscriptions(AsyncConnection):
                 seconds = backoff.pause(error)
             await pause(seconds)
             cursor.resume(request)
+
+
+def _retries(max_retries: int | None) -> Backoff:
+    if max_retries is not None and max_retries < 0:
+        raise ValueError("max_retries must be at least 0")
+    return Backoff(max_retries)

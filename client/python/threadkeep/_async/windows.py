@@ -214,7 +214,7 @@ class AsyncWindows(AsyncConnection):
         )
         return await self._call((await self._stubs()).compaction.ReplaceEvents, request, timeout)
 
-    async def list_compactions(
+    async def compactions_page(
         self, session: SessionLike, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
     ) -> cs.ListCompactionsResponse:
         """Return one page of compactions, newest first; `page_size` 0 is 100. Raises SessionNotFound, InvalidPageToken."""
@@ -224,8 +224,8 @@ class AsyncWindows(AsyncConnection):
     def compactions(
         self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None
     ) -> AsyncIterator[Compaction]:
-        """Iterate over all compactions that `list_compactions` finds."""
+        """Iterate over all compactions that `compactions_page` finds."""
         return paged(
-            lambda token: self.list_compactions(session, page_size=page_size, page_token=token, timeout=timeout),
+            lambda token: self.compactions_page(session, page_size=page_size, page_token=token, timeout=timeout),
             lambda page: page.compactions,
         )

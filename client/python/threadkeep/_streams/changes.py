@@ -29,7 +29,7 @@ def watch_request(
     after_seq: int | None,
     from_beginning: bool,
 ) -> WatchRequest:
-    """The request of a `watch`. Raises ValueError for several starting points."""
+    """The request of a `watch` or, for a scope, a `watch_all`. Raises ValueError for several starting points."""
     if (resume_token is not None) + (after_seq is not None) + from_beginning > 1:
         raise ValueError("give at most one of resume_token, after_seq and from_beginning")
     request: WatchRequest
@@ -37,8 +37,6 @@ def watch_request(
         request = WatchSessionRequest(session=whose, filter=event_filter)
         if after_seq is not None or from_beginning:
             request.after_seq = 0 if after_seq is None else check(after_seq, int, "after_seq")
-    elif after_seq is not None:
-        raise ValueError("after_seq is the seq of an event in one session: give session")
     else:
         request = WatchAllRequest(scope=whose, filter=event_filter)
         if from_beginning:

@@ -13,8 +13,10 @@ from .._convert import (
     CreateOptions,
     PatchFields,
     SessionLike,
-    create_if_missing,
+    check,
+    creation,
     encodable,
+    enum_value,
     mode_of,
     set_as_of,
     sort_order,
@@ -26,7 +28,9 @@ from ..memory import MemoryProvider
 from ..messages import with_ids
 from ..v1 import event_service_pb2 as es
 from ..v1 import server_service_pb2 as ns
+from ..v1.session_pb2 import SessionRef
 from ..values.events import Event
+from ..values.expect import Expect, LastEventId, LogVersion
 from ..values.incoming import Appendable
 from ..values.pages import EventPage
 from .connection import Connection
@@ -42,13 +46,11 @@ class Events(Connection):
         self,
         session: SessionLike,
         *events: Appendable | Iterable[Appendable],
-        expected_log_version: int | None = None,
-        expected_last_event_id: str | None = None,
-        ignore_existing: bool = False,
-        replace_existing: bool = False,
+        create_if_missing: bool | CreateOptions = False,
+        expect: Expect | None = None,
+        if_exists: es.IfExists.ValueType | str = es.IF_EXISTS_UNSPECIFIED,
         erase_replaced: bool = False,
         operation_id: str = "",
-        create: bool | CreateOptions = False,
         state: PatchFields | None = None,
         user_state: PatchFields | None = None,
         app_state: PatchFields | None = None,
@@ -59,35 +61,32 @@ class Events(Connection):
 
         An item is a text of the user, an event, a message of OpenAI, Anthropic or `threadkeep.chat`, or a list of these. Events
         without an id get one before they are sent, in a copy, so the client's retries store nothing twice. To retry after an
-        error, append the same `with_ids(...)` again. At most one precondition: the log_version, or the last event's id ("" for
-        an empty log), that you read last; else VersionMismatch. `ignore_existing`: a stored id is no error, even with other
-        content. `replace_existing`: an event with a stored id and other content takes the place of the stored one, which is
-        archived, or with `erase_replaced` erased. `operation_id`: the server remembers it with the outcome; a repeated append
-        with the same id and content returns that, also after a crash of the caller, and stores nothing. `create`: True or
-        CreateOptions creates a missing session. `state`, `user_state`, `app_state`: changes of the session's state, its user's
-        and its app's, committed with the events, such as {"set": {"cart": 3}, "remove": ["draft"]}. `memory`: a provider that
-        does not write sends nothing, and the response is empty. Limits: `info().limits`. Raises SessionNotFound,
-        VersionMismatch, EventIdConflict, OperationConflict, EventTooLarge, BatchTooLarge, StateTooLarge.
+        error, append the same `with_ids(...)` again. `create_if_missing`: True or CreateOptions creates a missing session.
+        `expect`: a precondition, `LogVersion(3)` or `LastEventId("e1")`: what you read last; else VersionMismatch. `if_exists`:
+        what happens to an event whose id is stored. "replay", the default: the same content is a replay, other content raises
+        EventIdConflict; "ignore": the stored event stays; "replace": an event with other content takes the place of the stored
+        one, which is archived, or with `erase_replaced` erased. `operation_id`: the server remembers it with the outcome; a
+        repeated append with the same id and content returns that, also after a crash of the caller, and stores nothing.
+        `state`, `user_state`, `app_state`: changes of the session's state, its user's and its app's, committed with the events,
+        such as {"set": {"cart": 3}, "remove": ["draft"]}. `memory`: a provider that does not write sends
+        nothing, and the response is empty. Limits: `info().limits`. Raises SessionNotFound, VersionMismatch, EventIdConflict,
+        OperationConflict, EventTooLarge, BatchTooLarge, StateTooLarge.
         """
-        if ignore_existing and replace_existing:
-            raise ValueError("give at most one of ignore_existing and replace_existing")
-        if expected_log_version is not None and expected_last_event_id is not None:
-            raise ValueError("give at most one of expected_log_version and expected_last_event_id")
         if memory is not None and not memory.writes:
             return es.AppendEventsResponse()
         request = es.AppendEventsRequest(
             session=self._ref(session),
             events=with_ids(*events),
-            if_exists=_if_exists(ignore_existing, replace_existing),
+            if_exists=enum_value(dict(es.IfExists.items()), "IF_EXISTS_", if_exists, "if_exists"),
             replaced=mode_of(erase_replaced),
             operation_id=encodable(operation_id, "operation_id"),
-            create_if_missing=None if create is False else create_if_missing({} if create is True else create),
+            create_if_missing=creation(create_if_missing),
             state_delta=state_delta(state, user_state, app_state),
         )
-        if expected_log_version is not None:
-            request.expected_log_version = expected_log_version
-        if expected_last_event_id is not None:
-            request.expected_last_event_id = expected_last_event_id
+        if isinstance(expect, LogVersion):
+            request.expected_log_version = expect.version
+        elif expect is not None:
+            request.expected_last_event_id = check(expect, LastEventId, "expect").event_id
         return self._call(self._stubs().events.AppendEvents, request, timeout)
 
     def append_stream(
@@ -142,7 +141,7 @@ class Events(Connection):
         request = es.GetEventRequest(session=self._ref(session), event_id=event_id)
         return Event(self._call(self._stubs().events.GetEvent, request, timeout).event)
 
-    def list_events(
+    def events_page(
         self,
         session: SessionLike,
         filter: FilterLike | None = None,  # noqa: A002
@@ -181,9 +180,9 @@ class Events(Connection):
         as_of_log_version: int | None = None,
         timeout: float | None = None,
     ) -> Iterator[Event]:
-        """Iterate over all events that `list_events` finds."""
+        """Iterate over all events that `events_page` finds."""
         return paged(
-            lambda token: self.list_events(
+            lambda token: self.events_page(
                 session,
                 filter,
                 order=order,
@@ -196,12 +195,12 @@ class Events(Connection):
             lambda page: page.events,
         )
 
-    def list_user_events(
+    def user_events_page(
         self,
         *,
         user_id: str | None = None,
         app: str | None = None,
-        all_apps: bool = False,
+        any_app: bool = False,
         filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         page_token: str = "",
@@ -209,13 +208,13 @@ class Events(Connection):
     ) -> es.ListUserEventsResponse:
         """Return one page of the events of a user, with their sessions: session by session in the order of their creation.
 
-        `user_id`, `app`: by default the client's; `app=""` is sessions without one; `all_apps`: of every app. `filter`: without
+        `user_id`, `app`: by default the client's; `app=""` is sessions without one; `any_app`: of every app. `filter`: without
         a window. `page_size`: 0 is 100, at most the server's limit (1,000). A page may be empty and not be the last. Raises
         InvalidPageToken.
         """
         request = es.ListUserEventsRequest(
             user_id=self._user(user_id, False),
-            app=self._app(app, all_apps),
+            app=self._app(app, any_app),
             filter=filter_of(filter),
             page_size=page_size,
             page_token=page_token,
@@ -227,21 +226,15 @@ class Events(Connection):
         *,
         user_id: str | None = None,
         app: str | None = None,
-        all_apps: bool = False,
+        any_app: bool = False,
         filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         timeout: float | None = None,
     ) -> Iterator[es.UserEvent]:
-        """Iterate over all events that `list_user_events` finds."""
+        """Iterate over all events that `user_events_page` finds."""
         return paged(
-            lambda token: self.list_user_events(
-                user_id=user_id,
-                app=app,
-                all_apps=all_apps,
-                filter=filter,
-                page_size=page_size,
-                page_token=token,
-                timeout=timeout,
+            lambda token: self.user_events_page(
+                user_id=user_id, app=app, any_app=any_app, filter=filter, page_size=page_size, page_token=token, timeout=timeout
             ),
             lambda page: page.events,
         )
@@ -252,7 +245,15 @@ class Events(Connection):
         return self._call(self._stubs().server.GetServerInfo, request, timeout)
 
 
-def _if_exists(ignore: bool, replace: bool) -> es.IfExists.ValueType:
-    if replace:
-        return es.IF_EXISTS_REPLACE
-    return es.IF_EXISTS_IGNORE if ignore else es.IF_EXISTS_UNSPECIFIED
+def batches_of(ref: SessionRef, batches: Iterable[Iterable[Appendable]]) -> Iterator[tuple[SessionLike, Iterable[Appendable]]]:
+    """The batches of one session, for `append_stream`."""
+    for events in batches:
+        yield ref, events
+
+
+def dropped(
+    batches: Iterable[Iterable[Appendable]],
+) -> Iterator[es.AppendStreamResult]:
+    """An empty result for each batch that is not sent."""
+    for _ in batches:
+        yield es.AppendStreamResult()

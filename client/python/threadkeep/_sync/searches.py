@@ -28,8 +28,8 @@ class Searches(Connection):
         session: SessionLike | None = None,
         user_id: str | None = None,
         app: str | None = None,
-        all_users: bool = False,
-        all_apps: bool = False,
+        any_user: bool = False,
+        any_app: bool = False,
         filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         page_token: str = "",
@@ -39,21 +39,21 @@ class Searches(Connection):
         """Return one page of the events that match `query` (at most 1,024 characters), including archived ones.
 
         Searches `session`, or all sessions of `user_id` (default the client's) in `app` (default the client's, else any, as
-        with `all_apps`), or, with `all_users`, those of every user of `app` (default the client's; "" is sessions without
+        with `any_app`), or, with `any_user`, those of every user of `app` (default the client's; "" is sessions without
         one), but not of every user in every app. By default ranks hits, best first, and matches text in double quotes
         literally, oldest first; see SearchOptions for `mode` and the other options. `page_size`: 0 is 10, at most 1,000.
         `incomplete` of the page: some events are not indexed yet and were too many to read; a literal page continues there.
         Raises SessionNotFound, AmbiguousSession, InvalidPageToken, EmbedderNotConfigured, EmbedderFailed, RateLimited.
         """
-        if session is not None and (user_id is not None or app is not None or all_users or all_apps):
-            raise ValueError("give either session, or user_id and app, or all_users and app")
-        if all_users and all_apps:
-            raise ValueError("a search is of one user or of one app: give either all_users or all_apps")
-        whose, where = self._user(user_id, all_users), self._app(app, all_apps)
+        if session is not None and (user_id is not None or app is not None or any_user or any_app):
+            raise ValueError("give either session, or user_id and app, or any_user and app")
+        if any_user and any_app:
+            raise ValueError("a search is of one user or of one app: give either any_user or any_app")
+        whose, where = self._user(user_id, any_user), self._app(app, any_app)
         request = rs.SearchEventsRequest(query=query, filter=filter_of(filter), page_size=page_size, page_token=page_token)
         if session is not None:
             request.session.CopyFrom(self._ref(session))
-        elif all_users:
+        elif any_user:
             request.app.CopyFrom(rs.AppScope(app=where or ""))
         else:
             request.user.CopyFrom(rs.UserScope(app=where, user_id=whose))
@@ -66,8 +66,8 @@ class Searches(Connection):
         session: SessionLike | None = None,
         user_id: str | None = None,
         app: str | None = None,
-        all_users: bool = False,
-        all_apps: bool = False,
+        any_user: bool = False,
+        any_app: bool = False,
         filter: FilterLike | None = None,  # noqa: A002
         page_size: int = 0,
         timeout: float | None = None,
@@ -80,8 +80,8 @@ class Searches(Connection):
                 session=session,
                 user_id=user_id,
                 app=app,
-                all_users=all_users,
-                all_apps=all_apps,
+                any_user=any_user,
+                any_app=any_app,
                 filter=filter,
                 page_size=page_size,
                 page_token=token,
@@ -95,7 +95,7 @@ class Searches(Connection):
         """Return the long-term memory of a user in an app, by default the client's. Makes no call."""
         return UserMemory(self, app=self._app(app) or "", user_id=self._user(user_id))
 
-    def list_tools(self, *, timeout: float | None = None) -> Sequence[ts.ToolDefinition]:
+    def tools(self, *, timeout: float | None = None) -> Sequence[ts.ToolDefinition]:
         """Return the recall tools of the server. Declare them to a model, except those with `declared` false."""
         return self._call(self._stubs().tools.ListTools, ts.ListToolsRequest(), timeout).tools
 

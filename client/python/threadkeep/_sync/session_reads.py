@@ -34,7 +34,7 @@ class SessionReads(Connection):
     ) -> LoadedSession:
         """Return a session, its state, and a page of its events, all as of one moment.
 
-        `filter`, `order` and `page_size` select events as in `list_events`. `context`: in place of events, the context that
+        `filter`, `order` and `page_size` select events as in `events_page`. `context`: in place of events, the context that
         `get_context` returns for this spec, or for none with True. `exclude_events`: neither. `state_scopes`: of "session",
         "user" and "app"; by default all that the credential has access to. `with_newest_event`: the last event of the log too.
         Raises SessionNotFound, AmbiguousSession, PermissionDenied.
@@ -51,7 +51,7 @@ class SessionReads(Connection):
         )
         return LoadedSession(self._call(self._stubs().events.LoadSession, request, timeout))
 
-    def list_branches(
+    def branches_page(
         self, session: SessionLike, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
     ) -> es.ListBranchesResponse:
         """Return one page of the branches that have events: the root first, the others by name.
@@ -62,13 +62,13 @@ class SessionReads(Connection):
         return self._call(self._stubs().events.ListBranches, request, timeout)
 
     def branches(self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None) -> Iterator[es.Branch]:
-        """Iterate over all branches that `list_branches` finds."""
+        """Iterate over all branches that `branches_page` finds."""
         return paged(
-            lambda token: self.list_branches(session, page_size=page_size, page_token=token, timeout=timeout),
+            lambda token: self.branches_page(session, page_size=page_size, page_token=token, timeout=timeout),
             lambda page: page.branches,
         )
 
-    def list_usage(
+    def usage_page(
         self,
         session: SessionLike,
         *,
@@ -104,9 +104,9 @@ class SessionReads(Connection):
         page_size: int = 0,
         timeout: float | None = None,
     ) -> Iterator[es.UsageEntry]:
-        """Iterate over all entries that `list_usage` finds. A turn that is in two pages has an entry of each."""
+        """Iterate over all entries that `usage_page` finds. A turn that is in two pages has an entry of each."""
         return paged(
-            lambda token: self.list_usage(
+            lambda token: self.usage_page(
                 session,
                 branch=branch,
                 after_seq=after_seq,

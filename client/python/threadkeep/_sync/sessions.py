@@ -67,13 +67,13 @@ class Sessions(Connection):
         request = ss.GetSessionRequest(session=self._ref(session))
         return self._call(self._stubs().sessions.GetSession, request, timeout).session
 
-    def list_sessions(
+    def sessions_page(
         self,
         *,
         user_id: str | None = None,
         app: str | None = None,
-        all_users: bool = False,
-        all_apps: bool = False,
+        any_user: bool = False,
+        any_app: bool = False,
         labels: Mapping[str, str] | None = None,
         order: ss.SessionOrder.ValueType | str = ss.SESSION_ORDER_UNSPECIFIED,
         updated_after: datetime | int | None = None,
@@ -90,7 +90,7 @@ class Sessions(Connection):
     ) -> ss.ListSessionsResponse:
         """One page of sessions, by default newest first.
 
-        `user_id`, `app`: by default the client's; `app=""` is sessions without one. `all_users`, `all_apps`: sessions of
+        `user_id`, `app`: by default the client's; `app=""` is sessions without one. `any_user`, `any_app`: sessions of
         every user, of every app. `labels`: only sessions with all of them. `order`: "created_last_first" (the default),
         "created_first", "updated_last_first" or "updated_first". `updated_after`, `updated_before`: exclusive; aware datetimes
         or nanoseconds since the epoch. `prefix`: of the session id. `forked_from`: only forks of the session with this id; it
@@ -99,8 +99,8 @@ class Sessions(Connection):
         each, in `newest_events`. `with_state`: the state of each, in `states`. Raises InvalidPageToken.
         """
         request = ss.ListSessionsRequest(
-            user_id=self._user(user_id, all_users),
-            app=self._app(app, all_apps),
+            user_id=self._user(user_id, any_user),
+            app=self._app(app, any_app),
             labels=labels,
             page_size=page_size,
             page_token=page_token,
@@ -121,8 +121,8 @@ class Sessions(Connection):
         *,
         user_id: str | None = None,
         app: str | None = None,
-        all_users: bool = False,
-        all_apps: bool = False,
+        any_user: bool = False,
+        any_app: bool = False,
         labels: Mapping[str, str] | None = None,
         order: ss.SessionOrder.ValueType | str = ss.SESSION_ORDER_UNSPECIFIED,
         updated_after: datetime | int | None = None,
@@ -132,13 +132,13 @@ class Sessions(Connection):
         page_size: int = 0,
         timeout: float | None = None,
     ) -> Iterator[Session]:
-        """Iterate over all sessions that `list_sessions` finds."""
+        """Iterate over all sessions that `sessions_page` finds."""
         return paged(
-            lambda token: self.list_sessions(
+            lambda token: self.sessions_page(
                 user_id=user_id,
                 app=app,
-                all_users=all_users,
-                all_apps=all_apps,
+                any_user=any_user,
+                any_app=any_app,
                 labels=labels,
                 order=order,
                 updated_after=updated_after,
@@ -207,16 +207,16 @@ class Sessions(Connection):
         before: datetime | int | None = None,
         user_id: str | None = None,
         app: str | None = None,
-        all_users: bool = False,
-        all_apps: bool = False,
+        any_user: bool = False,
+        any_app: bool = False,
         timeout: float | None = None,
     ) -> ss.DeleteExpiredSessionsResponse:
         """Delete expired sessions, at most 1,000; `more` is true if some remain.
 
-        `before`: only those that expired by this time; by default now. The scope is that of `list_sessions`.
+        `before`: only those that expired by this time; by default now. The scope is that of `sessions_page`.
         """
         request = ss.DeleteExpiredSessionsRequest(
-            before=timestamp(before, "before"), user_id=self._user(user_id, all_users), app=self._app(app, all_apps)
+            before=timestamp(before, "before"), user_id=self._user(user_id, any_user), app=self._app(app, any_app)
         )
         return self._call(self._stubs().sessions.DeleteExpiredSessions, request, timeout)
 

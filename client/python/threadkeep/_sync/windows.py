@@ -215,7 +215,7 @@ class Windows(Connection):
         )
         return self._call(self._stubs().compaction.ReplaceEvents, request, timeout)
 
-    def list_compactions(
+    def compactions_page(
         self, session: SessionLike, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
     ) -> cs.ListCompactionsResponse:
         """Return one page of compactions, newest first; `page_size` 0 is 100. Raises SessionNotFound, InvalidPageToken."""
@@ -223,8 +223,8 @@ class Windows(Connection):
         return self._call(self._stubs().compaction.ListCompactions, request, timeout)
 
     def compactions(self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None) -> Iterator[Compaction]:
-        """Iterate over all compactions that `list_compactions` finds."""
+        """Iterate over all compactions that `compactions_page` finds."""
         return paged(
-            lambda token: self.list_compactions(session, page_size=page_size, page_token=token, timeout=timeout),
+            lambda token: self.compactions_page(session, page_size=page_size, page_token=token, timeout=timeout),
             lambda page: page.compactions,
         )

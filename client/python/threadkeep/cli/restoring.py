@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from .. import AsyncClient, AsyncStateHandle
+from .. import AsyncClient, AsyncStateHandle, LastEventId
 from ..compaction import insert
 from ..v1.session_pb2 import SessionRef
 from .formats import EventItem, StateItem, WindowChange
@@ -45,9 +45,7 @@ async def take_step(
     if change.how == "suffix":
         replaced = await client.replace_suffix(ref, change.archived, *events, branch=change.branch, erase=change.erase)
         return [each.seq for each in replaced.events]
-    appended = await client.append(
-        ref, *events, replace_existing=True, erase_replaced=change.erase, expected_last_event_id=last_id
-    )
+    appended = await client.append(ref, *events, if_exists="replace", erase_replaced=change.erase, expect=LastEventId(last_id))
     return [each.seq for each in appended.events]
 
 

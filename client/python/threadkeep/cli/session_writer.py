@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from .. import AsyncClient, AsyncStateHandle, CreateOptions
+from .. import AsyncClient, AsyncStateHandle, CreateOptions, LastEventId
 from ..errors import RateLimited, SessionAlreadyExists, SessionNotFound, ThreadkeepError
 from ..filters import event_filter
 from ..v1.state_pb2 import StateScope
@@ -192,8 +192,8 @@ class SessionWriter:
             self._client.append,
             target.start.session.ref,
             *(each.event for each in items),
-            expected_last_event_id=target.last_id if target.start.restore else None,
-            create=False if target.opened else self._options(target),
+            expect=LastEventId(target.last_id) if target.start.restore else None,
+            create_if_missing=False if target.opened else self._options(target),
         )
         answer = await self.patiently(append)
         if not target.opened:

@@ -80,7 +80,7 @@ class RecallServer:
 
     async def _list(self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         try:
-            tools = [self._tool(each) for each in await self._client.list_tools() if each.declared]
+            tools = [self._tool(each) for each in await self._client.tools() if each.declared]
         except ThreadkeepError as error:
             raise MCPError(types.INTERNAL_ERROR, _told(error)) from None
         return types.ListToolsResult(tools=[*tools, *([_REMEMBER] if self._binding.writes else ())])
@@ -102,7 +102,7 @@ class RecallServer:
             return _failed(_told(error))
 
     async def _run_recall_tool(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-        if name not in (offered := [each.name for each in await self._client.list_tools() if each.declared]):
+        if name not in (offered := [each.name for each in await self._client.tools() if each.declared]):
             return _failed(f"there is no tool {name!r}; there are {', '.join(offered)}")
         session_id = ""
         if name == _OF_ONE_SESSION and not self._binding.session_id:

@@ -43,7 +43,7 @@ class LoadedSession(Wrapper[LoadSessionResponse]):
 
     @property
     def page(self) -> EventPage:
-        """The page of events; empty if another form of the log was requested. `list_events` accepts its next_page_token."""
+        """The page of events; empty if another form of the log was requested. `events_page` accepts its next_page_token."""
         return EventPage(self.pb.events)
 
     @property

@@ -41,7 +41,7 @@ async def test_consuming_joins_with_the_given_options(consume: Callable[..., Con
     only = threadkeep.event_filter(roles=["user"])
     options = {"from_beginning": True, "member_id": "m1", "max_outstanding": 9, "max_attempts": 3, "partitions": 4}
     consuming = consume(
-        print, all_users=True, app="", labels={"a": "b"}, filter=only, ack_timeout=timedelta(seconds=1.5), **options
+        print, any_user=True, app="", labels={"a": "b"}, filter=only, ack_timeout=timedelta(seconds=1.5), **options
     )
     join = await full.joined()
     assert (join.scope.HasField("app"), join.scope.app, join.scope.user_id, dict(join.scope.labels)) == (

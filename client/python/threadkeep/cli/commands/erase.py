@@ -45,7 +45,7 @@ def erase_user(
     _erase(
         cli,
         what,
-        lambda client, seen: client.delete_user(user, app=app, all_apps=app is None, request_id=request_id, progress=seen),
+        lambda client, seen: client.delete_user(user, app=app, any_app=app is None, request_id=request_id, progress=seen),
         output,
         yes=yes,
     )
@@ -91,8 +91,8 @@ def erase_labeled(
             wanted,
             user_id=user or None,
             app=app,
-            all_users=not user,
-            all_apps=app is None,
+            any_user=not user,
+            any_app=app is None,
             purge_memories=purge_memories,
             request_id=request_id,
             progress=seen,

@@ -165,7 +165,7 @@ def show_event(
         ref = ref_of(session, user, app)
         if event_id.isdecimal() and event_id.isascii() and len(event_id) < 19:
             seq = int(event_id)
-            page = await client.list_events(ref, event_filter(after_seq=seq - 1, before_seq=seq + 1))
+            page = await client.events_page(ref, event_filter(after_seq=seq - 1, before_seq=seq + 1))
             if page.events:
                 return page.events[0].pb
         return (await client.get_event(ref, event_id)).pb
@@ -229,7 +229,7 @@ def append_event(
     )
 
     async def appended(client: AsyncClient) -> AppendEventsResponse:
-        return await client.append(ref_of(session, user, app), *made, create=create)
+        return await client.append(ref_of(session, user, app), *made, create_if_missing=create)
 
     answer = cli.call(appended)
     done = answer.events[0]

@@ -124,7 +124,7 @@ def export_sessions(
                 for each in sessions:
                     yield await client.get_session(ref_of(each, user, app))
             else:
-                async for session in client.sessions(user_id=user or None, all_users=not user, app=app, page_size=500):
+                async for session in client.sessions(user_id=user or None, any_user=not user, app=app, page_size=500):
                     yield session
 
         everything = not sessions and not user and app is None

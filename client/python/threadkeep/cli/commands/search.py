@@ -205,7 +205,7 @@ async def _hits(
         async for hit in pages(session=where):
             yield hit
     elif not user and app is not None:
-        async for hit in pages(app=app, all_users=True):
+        async for hit in pages(app=app, any_user=True):
             yield hit
     else:
         async for owner in _owners(client, user, app):
@@ -219,7 +219,7 @@ async def _owners(client: AsyncClient, user: str, app: str | None) -> AsyncItera
         yield user
         return
     seen: set[str] = set()
-    async for session in client.sessions(all_users=True, app=app, page_size=1000):
+    async for session in client.sessions(any_user=True, app=app, page_size=1000):
         if session.ref.user_id not in seen:
             seen.add(session.ref.user_id)
             yield session.ref.user_id

@@ -81,7 +81,7 @@ def list_sessions(
     async def found(client: AsyncClient) -> bool:
         sessions = client.sessions(
             user_id=user,
-            all_users=not user,
+            any_user=not user,
             app=app,
             labels=labels,
             order=order.value.replace("-", "_").replace("last", "last_first"),
@@ -112,7 +112,7 @@ def list_users(
     listing = Listing(
         _user_json if cli.json else None, lambda: table("app", "user", ids=("app", "user")), _add_user, "no users"
     )
-    more = cli.call(lambda client: listing.fill(client.users(app=app, all_apps=app is None), limit))
+    more = cli.call(lambda client: listing.fill(client.users(app=app, any_app=app is None), limit))
     listing.end()
     say_more(more, limit)
 

@@ -52,15 +52,16 @@ class Whose:
         """Returns the changes, without retries: `Tail` retries and prints notes."""
         if self.session is not None:
             return client.watch(self.session, filter=chosen, checkpoints=True, max_retries=0, **start)
-        return client.watch(
+        return client.watch_all(
             user_id=self.user or None,
-            all_users=not self.user,
+            any_user=not self.user,
             app=self.app,
             labels=self.labels or None,
             filter=chosen,
+            resume_token=start.get("resume_token"),
+            from_beginning=start.get("from_beginning", False),
             checkpoints=True,
             max_retries=0,
-            **start,
         )
 
     def lines(self) -> ChangeLines:

@@ -100,12 +100,12 @@ class AsyncSessionLog:
     async def _append(self, turn: Turn, events: Sequence[SessionEvent]) -> tuple[SessionRef, AppendEventsResponse]:
         create = False if turn.exists else self._create
         try:
-            return turn.ref, await self._client.append(turn.ref, *events, ignore_existing=True, create=create)
+            return turn.ref, await self._client.append(turn.ref, *events, if_exists="ignore", create_if_missing=create)
         except InvalidField as error:
             if error.field != "session.user_id" or turn.ref.user_id:
                 raise
         ref = SessionRef(app=turn.ref.app, user_id=DEFAULT_USER, session_id=turn.ref.session_id)
-        return ref, await self._client.append(ref, *events, ignore_existing=True, create=create)
+        return ref, await self._client.append(ref, *events, if_exists="ignore", create_if_missing=create)
 
     def _event(self, new_event: NewEvent, run: str) -> SessionEvent:
         usage = new_event.usage

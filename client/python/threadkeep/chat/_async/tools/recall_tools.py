@@ -34,11 +34,11 @@ class AsyncRecallTools:
     async def all(self) -> tuple[Tool, ...]:
         """Returns the tools that the server offers to models: load_memory, conversation_search and cross_session_search,
         except those that are switched off."""
-        return tuple(self._tool(each) for each in await self._client.list_tools() if each.declared)
+        return tuple(self._tool(each) for each in await self._client.tools() if each.declared)
 
     async def named(self, *names: str) -> tuple[Tool, ...]:
         """Returns some of the tools. Raises ValueError for another name; preload_memory is for the program, see `preload`."""
-        tools = {each.name: each for each in await self._client.list_tools() if each.declared}
+        tools = {each.name: each for each in await self._client.tools() if each.declared}
         for name in names:
             if name not in tools:
                 raise ValueError(f"the server has no tool {name!r} for a model; it has {', '.join(tools)}")

@@ -101,12 +101,12 @@ class SessionLog:
     def _append(self, turn: Turn, events: Sequence[SessionEvent]) -> tuple[SessionRef, AppendEventsResponse]:
         create = False if turn.exists else self._create
         try:
-            return turn.ref, self._client.append(turn.ref, *events, ignore_existing=True, create=create)
+            return turn.ref, self._client.append(turn.ref, *events, if_exists="ignore", create_if_missing=create)
         except InvalidField as error:
             if error.field != "session.user_id" or turn.ref.user_id:
                 raise
         ref = SessionRef(app=turn.ref.app, user_id=DEFAULT_USER, session_id=turn.ref.session_id)
-        return ref, self._client.append(ref, *events, ignore_existing=True, create=create)
+        return ref, self._client.append(ref, *events, if_exists="ignore", create_if_missing=create)
 
     def _event(self, new_event: NewEvent, run: str) -> SessionEvent:
         usage = new_event.usage
