@@ -64,7 +64,7 @@ def old_draft(draft: EventDraft) -> EventDraft:
 async def written(schema: int, folder: Path) -> Stored:
     """Returns the rows of a database of the schema."""
     wanted = await _in(f"sqlite:///{folder}/empty.db", lambda connection: _columns(connection, schema))
-    url = f"sqlite:///{folder}/told.db"
+    url = f"sqlite:///{folder}/filled.db"
     with pytest.MonkeyPatch.context() as patch:
         for module in (archivings, selections):
             patch.setattr(module, "ARCHIVED_AT_ONCE", _ARCHIVED_AT_ONCE)
