@@ -65,12 +65,12 @@ async def _use(store: Store) -> list[Any]:
 def test_sessions_of_earlier_schemas_are_changed_like_others(request: pytest.FixtureRequest, database: tuple[str, int]) -> None:
     engine, schema = database
     with empty_database(request, engine) as url, opened(url, schema) as (runner, store):
-        told = runner.run(reference(schema))
+        other = runner.run(reference(schema))
         before = {(of.session_id, version): then for (of, version), then in runner.run(reads.history(store)).items()}
-        assert runner.run(_use(store)) == runner.run(_use(told))
+        assert runner.run(_use(store)) == runner.run(_use(other))
         for read in (reads.sessions, reads.events, reads.states):
-            assert runner.run(read(store)) == runner.run(read(told))
-        wanted = runner.run(reads.history(told))
+            assert runner.run(read(store)) == runner.run(read(other))
+        wanted = runner.run(reads.history(other))
         for (of, version), found in runner.run(reads.history(store)).items():
             known = {reads.UNKNOWN if before.get((of.session_id, version)) == reads.UNKNOWN else "then"}
             if schema < HISTORY and of.session_id.endswith("-fork"):

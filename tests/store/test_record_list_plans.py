@@ -35,7 +35,7 @@ def _consumer(key: ConsumerKey, scope: FeedScope) -> Consumer:
 
 
 async def _of_each(store: SqlStore) -> None:
-    """Stores a compaction, consumers, and parked changes of theirs."""
+    """Stores a compaction, consumers, and their parked changes."""
     await create(store)
     await append(store, draft("hello", event_id="e1"), draft("more", event_id="e2"))
     await compact(store, ["e1"])

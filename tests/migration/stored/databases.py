@@ -1,4 +1,4 @@
-"""Stores on databases that were made with an earlier schema, and the reference, to which the same story was told."""
+"""Stores on databases that were made with an earlier schema, and the reference with the same story."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def memory(text: str, memory_id: str, **fields: Any) -> MemoryDraft:
 
 @dataclass
 class Story:
-    """Tells the same story to any store. Each change is a second after the one before. `form`: the form of the drafts of that
+    """Makes the same changes in any store. Each change is a second after the one before. `form`: the form of the drafts of that
     time."""
 
     store: Store

@@ -2,8 +2,8 @@
 these schemas.
 
 Run it before the number of the schema is increased: the present server writes the rows of its own schema. Those of the schemas
-before it are what it writes, in the columns and with the JSON that servers of that schema wrote. Servers of schemas 8 to 15, to
-which the story was told, wrote exactly these rows.
+before it are what it writes, in the columns and with the JSON that servers of that schema wrote. Servers of schemas 8 to 15
+wrote exactly these rows when the story was run on them.
 """
 
 from __future__ import annotations
