@@ -20,7 +20,7 @@ from threadkeep_server.domain.memories import MemoryFilter
 from threadkeep_server.domain.memory.namespaces import NamespaceQuery
 from threadkeep_server.store.sql.encryption.codec import StoredCodec
 from threadkeep_server.store.sql.memories import write_queries
-from threadkeep_server.store.sql.memories.memory_queries import list_page
+from threadkeep_server.store.sql.memories.memory_queries import list_page, remove_expired
 from threadkeep_server.store.sql.memories.namespace_queries import namespaces_page
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
@@ -65,14 +65,37 @@ READS: dict[str, Callable[[Connection], Any]] = {
 }
 
 
+NAMES = [f"a\x1flarge\x1f{n}" for n in range(5)]
+
+
+def taken(connection: Connection) -> bool:
+    remove_expired(connection, None, TENANT, ALICE, NAMES, NOW)
+    return True
+
+
+BEFORE_WRITES: dict[str, Callable[[Connection], Any]] = {
+    "expired entries, whose names are taken": taken,
+    "entries that are replaced": lambda c: write_queries._rows_of_names(c, TENANT, ALICE, NAMES),
+}
+
+
 async def test_reads_of_a_few_memories_look_at_a_few(store: SqlStore) -> None:
     for name, read in READS.items():
-        plans = await store._engine.read(partial(plans_of, read))
-        assert plans, name
-        for plan in plans:
-            assert not re.search("SCAN memor|TEMP B-TREE", plan), f"{name}: {plan}"
-            counts = re.findall(r"Rows Removed by Filter: (\d+)|actual rows=(\d+)", plan)
-            assert all(int(one or other) <= FEW for one, other in counts), f"{name}: {plan}"
+        check_few(name, await store._engine.read(partial(plans_of, read)), "SCAN memor|TEMP B-TREE")
+
+
+async def test_writes_look_their_names_up(store: SqlStore) -> None:
+    """And do not pass through the scope in the order of its keys."""
+    for name, read in BEFORE_WRITES.items():
+        check_few(name, await store._engine.write(partial(plans_of, read)), "SCAN memor|memories_scope")
+
+
+def check_few(name: str, plans: list[str], unwanted: str) -> None:
+    assert plans, name
+    for plan in plans:
+        assert not re.search(unwanted, plan), f"{name}: {plan}"
+        counts = re.findall(r"Rows Removed by Filter: (\d+)|actual rows=(\d+)", plan)
+        assert all(int(one or other) <= FEW for one, other in counts), f"{name}: {plan}"
 
 
 def plans_of(read: Callable[[Connection], Any], connection: Connection) -> list[str]:

@@ -29,7 +29,7 @@ from ..scan_budget import ScanBudget, affordable
 from ..schema.encryption import ENCRYPTED, NO_MODEL
 from ..schema.memories import memories, memory_prefixes, memory_tombstones, memory_vectors
 from ..search.term_index import TermIndex, TermRow
-from .rows import DRAFT_COLUMNS, batches, column_conditions, draft_of, is_live, memories_of_keys, metadata_holds, within
+from .rows import BY_KEY, DRAFT_COLUMNS, batches, column_conditions, draft_of, is_live, memories_of_keys, metadata_holds, within
 
 # Entries, and characters of their terms, that one transaction deletes: tens of milliseconds on SQLite, where all writers wait.
 _FORGOTTEN_AT_ONCE, _FORGOTTEN_WORDS = 128, 256 << 10
@@ -315,7 +315,7 @@ def remove_expired(
     """Deletes those of these entries that have expired: others take their names. The scope is locked."""
     for some in batches(names):
         query = sa.select(*GONE_COLUMNS).where(within(tenant, scope), _m.memory_id.in_(some), _m.expire_time <= now)
-        while remove(connection, index, tenant, scope, query.order_by(_m.id).limit(_FORGOTTEN_AT_ONCE), now).names:
+        while remove(connection, index, tenant, scope, query.order_by(BY_KEY).limit(_FORGOTTEN_AT_ONCE), now).names:
             pass
 
 

@@ -33,6 +33,8 @@ DRAFT_COLUMNS = (
     _m.metadata_json,
     _m.ttl,
 )
+BY_KEY: ColumnElement[int] = sa.literal_column("+memories.id")
+"""The order of the keys, not by an index: SQLite would pass through the whole scope to find a few names in this order."""
 MEMORY_COLUMNS = (_m.id, _m.app, _m.user_id, _m.record_time, _m.update_time, _m.expire_time, *DRAFT_COLUMNS)
 
 

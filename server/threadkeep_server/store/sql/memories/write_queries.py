@@ -16,7 +16,7 @@ from ..engine.base import Engine
 from ..schema.memories import memories
 from ..search.term_index import TermIndex
 from .memory_queries import GONE_COLUMNS, Words, delete_rows, exhume, insert, remove, remove_expired, take_turn
-from .rows import MEMORY_COLUMNS, batches, is_live, memory_of, within
+from .rows import BY_KEY, MEMORY_COLUMNS, batches, is_live, memory_of, within
 
 # Entries of one scope that are swept in one transaction.
 _SWEPT_AT_ONCE = 128
@@ -67,7 +67,7 @@ def _rows_of_names(connection: Connection, tenant: str, scope: MemoryScope, name
     found: dict[str, Row[Any]] = {}
     for some in batches(names):
         query = sa.select(*_WRITTEN_COLUMNS).where(within(tenant, scope), _m.memory_id.in_(some))
-        found |= {row.memory_id: row for row in connection.execute(query.order_by(_m.id).with_for_update())}
+        found |= {row.memory_id: row for row in connection.execute(query.order_by(BY_KEY).with_for_update())}
     return found
 
 
