@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, Self, TypeVar
 
 from ..domain.backoff import Backoff
 from .errors import ProviderError
@@ -18,6 +18,22 @@ from .errors import ProviderError
 _Answer = TypeVar("_Answer")
 
 _log = logging.getLogger(__name__)
+
+
+class RetryOptions(Protocol):
+    """The fields of RetryPolicy that are configured."""
+
+    @property
+    def timeout(self) -> float: ...
+
+    @property
+    def deadline(self) -> float: ...
+
+    @property
+    def max_attempts(self) -> int: ...
+
+    @property
+    def backoff(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +51,17 @@ class RetryPolicy:
     clock: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
     """Returns a number from 0 to 1 that spreads the delays."""
+
+    @classmethod
+    def of(cls, options: RetryOptions, clock: Callable[[], float], jitter: Callable[[], float]) -> Self:
+        return cls(
+            timeout=options.timeout,
+            deadline=options.deadline,
+            max_attempts=options.max_attempts,
+            backoff=options.backoff,
+            clock=clock,
+            jitter=jitter,
+        )
 
     async def run(self, model: str, attempt: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Returns the result of the first attempt that succeeds. Raises the last ProviderError. The log names `model`;

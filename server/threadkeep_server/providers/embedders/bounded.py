@@ -32,14 +32,7 @@ class ModelEmbedder:
         self._vectors = vectors
         self._options = options
         self._dimension = options.dimensions or stored_dimension
-        self._retry = RetryPolicy(
-            timeout=options.timeout,
-            deadline=options.deadline,
-            max_attempts=options.max_attempts,
-            backoff=options.backoff,
-            clock=clock,
-            jitter=jitter,
-        )
+        self._retry = RetryPolicy.of(options, clock, jitter)
 
     @property
     def model(self) -> str:

@@ -33,14 +33,7 @@ class ModelSummarizer:
         self._chat = chat
         self._options = options
         self._count_tokens = count_tokens
-        self._retry = RetryPolicy(
-            timeout=options.timeout,
-            deadline=options.deadline,
-            max_attempts=options.max_attempts,
-            backoff=options.backoff,
-            clock=clock,
-            jitter=jitter,
-        )
+        self._retry = RetryPolicy.of(options, clock, jitter)
         self._budget = TokenBudget(options.max_tokens_per_hour, clock)
 
     @property

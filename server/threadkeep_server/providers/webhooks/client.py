@@ -31,14 +31,7 @@ class WebhookClient:
         self._clients = {
             name: ModelClient(endpoint.url, max_answer_bytes=options.max_answer_bytes) for name, endpoint in endpoints.items()
         }
-        self._retry = RetryPolicy(
-            timeout=options.timeout,
-            deadline=options.deadline,
-            max_attempts=options.max_attempts,
-            backoff=options.backoff,
-            clock=clock,
-            jitter=jitter,
-        )
+        self._retry = RetryPolicy.of(options, clock, jitter)
 
     def allows(self, webhook: str, tenant: str | None) -> bool:
         """Whether there is such a webhook and the tenant may use it; None: some tenant."""
