@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LOCKS = {"requirements.lock": ("--all-extras",), "requirements-serve.lock": ("--extra", "postgres")}
-"""Each lock file with the extras that it is for."""
+"""Each lock file with the extras that it is for; those of frameworks are locked by tests.integrations.environments."""
 
 _PIN = re.compile(r"^([A-Za-z0-9][^\\\n]*==[^\\\n]*?)\s*\\?$", re.MULTILINE)
 
@@ -25,6 +25,11 @@ def pins(text: str) -> list[str]:
     return [match.strip() for match in _PIN.findall(text)]
 
 
+def without_frameworks(text: str) -> str:
+    """pyproject.toml without the extras of frameworks, which exclude each other."""
+    return re.sub(r"^# Frameworks, one extra.*?(?=^# |^dev = )", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
 def export(extras: tuple[str, ...], constraints: list[str]) -> str:
     """A lock file's text. The project is copied, so that uv reads the constraints and leaves no lock file of its own."""
     with tempfile.TemporaryDirectory() as folder:
@@ -32,7 +37,7 @@ def export(extras: tuple[str, ...], constraints: list[str]) -> str:
         for name in ("README.md", "LICENSE"):
             shutil.copy(ROOT / name, project)
         settings = f"\n[tool.uv]\nconstraint-dependencies = {constraints!r}\n"
-        (project / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + settings)
+        (project / "pyproject.toml").write_text(without_frameworks((ROOT / "pyproject.toml").read_text()) + settings)
         uv = [str(Path(sys.executable).with_name("uv")), "export", "--quiet", "--python", sys.executable]
         command = [*uv, "--format", "requirements.txt", "--no-emit-project", "--no-header", *extras]
         return subprocess.run(command, cwd=project, stdout=subprocess.PIPE, text=True, check=True).stdout

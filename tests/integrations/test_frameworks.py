@@ -1,0 +1,73 @@
+"""The adapters' tests and types, each in the environments of its framework, and the conversations of each read by all."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import say
+from tests.integrations.environments import EDITIONS, ROOT, frameworks, made
+from tests.integrations.golden import CONVERSATION, Atom, normal
+from tests.support.servers.server_process import ServerProcess
+
+SUITES = ROOT / "tests/integrations/suites"
+BIN = Path(sys.executable).parent
+WITHIN = 500.0
+
+
+def run(*command: str, address: str = "") -> str:
+    """What a program prints. It sees the sources, and nothing of the environment of this process."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "THREADKEEP_", "COV_"))}
+    settings = {"PYTHONPATH": str(ROOT), "THREADKEEP_TEST_PROGRAM": str(BIN / "threadkeep"), "THREADKEEP_TEST_ADDRESS": address}
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=kept | settings,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-12_000:]}{done.stderr[-3_000:]}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("name", frameworks())
+def test_adapter_with_its_framework_passes(name: str, edition: str, adapted_server: ServerProcess) -> None:
+    own = ["-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), "--confcutdir", str(SUITES)]
+    command = [str(made(name, edition)), "-m", "pytest", *own, "-q", str(SUITES / name)]
+    say(f"{name}, {edition}: {run(*command, address=adapted_server.address).splitlines()[-1].strip('= ')}")
+
+
+@pytest.mark.parametrize("name", frameworks())
+def test_types_of_adapter_with_its_framework_are_strict(name: str) -> None:
+    sources = [path for path in (ROOT / "client/python/threadkeep/integrations").iterdir() if path.stem == name]
+    cache = ROOT / "build/integrations" / f"{name}-types"
+    python = str(made(name, "newest"))
+    command = [str(BIN / "mypy"), "--strict", "--python-executable", python, "--cache-dir", str(cache)]
+    run(*command, *map(str, sources), str(SUITES / name))
+
+
+def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProcess) -> None:
+    names = frameworks()
+    mapping = {name: [str(made(name, "newest")), "-m", "tests.integrations.mapping", adapted_server.address] for name in names}
+    sessions = {name: f"golden-{name}" for name in names}
+    for name in names:
+        run(*mapping[name], name, "write", sessions[name])
+    wrong = []
+    for reader in names:
+        read: dict[str, list[Atom]] = json.loads(run(*mapping[reader], reader, "read", *sessions.values()))
+        wrong.extend(
+            f"{writer} is read by {reader} as {json.dumps(read[sessions[writer]], indent=1)}"
+            for writer in names
+            if normal(read[sessions[writer]], writer, reader) != normal(CONVERSATION, writer, reader)
+        )
+    assert not wrong, "\n".join(wrong)
+    say(f"{len(names)} adapters read {len(names)} adapters' conversations: {len(names) ** 2} pairs")
