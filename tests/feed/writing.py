@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import threadkeep
-from threadkeep import compaction
+from threadkeep import LogVersion, compaction
 from threadkeep.errors import (
     EventNotFound,
     NothingToCompact,
@@ -157,7 +157,7 @@ class Writer:
 
     async def _replace(self, ref: SessionRef) -> None:
         read = await self._client.get_context(ref, max_bytes=1 << 30)
-        answer = await self._client.replace_events(ref, *_summary(), expected_log_version=read.log_version)
+        answer = await self._client.replace_events(ref, *_summary(), expect=LogVersion(read.log_version))
         if answer.replaced:
             self._compacted(answer.compaction)
 

@@ -61,7 +61,7 @@ def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProce
     sessions = {name: f"golden-{name}" for name in names}
     for name in names:
         run(*mapping[name], name, "write", sessions[name])
-    wrong = []
+    wrong: list[str] = []
     for reader in names:
         read: dict[str, list[Atom]] = json.loads(run(*mapping[reader], reader, "read", *sessions.values()))
         wrong.extend(

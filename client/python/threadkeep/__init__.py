@@ -143,7 +143,7 @@ if TYPE_CHECKING:
     )
     from .values.context import Context
     from .values.events import Event, ToolCall, ToolResult
-    from .values.expect import LastEventId, LogVersion
+    from .values.expect import LastEventId, LogVersion, StateVersion
     from .values.incoming import Appendable
     from .values.loaded import LoadedSession
     from .values.pages import EventPage, Popped, SearchHit
@@ -301,6 +301,7 @@ __all__ = [
     "StateChanged",
     "StateHandle",
     "StateScope",
+    "StateVersion",
     "SummaryPrompt",
     "ThreadkeepError",
     "TokenUsage",

@@ -11,6 +11,7 @@ import grpc
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from ._address import Endpoint
+from ._convert import check
 from .v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
@@ -24,10 +25,12 @@ from .v1 import (
     tool_service_pb2,
 )
 
+Metadata = tuple[tuple[str, str], ...]
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 RETRYABLE = (MethodOptions.NO_SIDE_EFFECTS, MethodOptions.IDEMPOTENT)
+MOST_ATTEMPTS = 5
+"""gRPC makes no more than this."""
 RETRY_POLICY = {
-    "maxAttempts": 5,
     "initialBackoff": "0.1s",
     "maxBackoff": "2s",
     "backoffMultiplier": 2,
@@ -36,10 +39,14 @@ RETRY_POLICY = {
 }
 
 
-def call_metadata(token: str | None) -> tuple[tuple[str, str], ...]:
-    """The token as call metadata: the argument, else THREADKEEP_TOKEN, else none."""
-    token = os.environ.get("THREADKEEP_TOKEN", "") if token is None else token
-    return (("authorization", f"Bearer {token}"),) if token else ()
+def token_from_environment() -> str:
+    """The token of THREADKEEP_TOKEN; "" is none."""
+    return os.environ.get("THREADKEEP_TOKEN", "")
+
+
+def bearer(token: str) -> Metadata:
+    """The token as call metadata; "" is none."""
+    return (("authorization", f"Bearer {check(token, str, 'token')}"),) if token != "" else ()
 
 
 def credentials(tls: bool | grpc.ChannelCredentials | None, endpoint: Endpoint) -> grpc.ChannelCredentials | None:
@@ -84,11 +91,14 @@ def retryable_methods() -> Iterator[dict[str, str]]:
                     yield {"service": service.full_name, "method": method.name}
 
 
-def channel_options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
-    """Options of a channel; `extra` overrides them."""
-    config = {"methodConfig": [{"name": list(retryable_methods()), "retryPolicy": RETRY_POLICY}]}
+def channel_options(extra: Sequence[tuple[str, Any]] = (), max_attempts: int = MOST_ATTEMPTS) -> list[tuple[str, Any]]:
+    """Options of a channel; `extra` overrides them. `max_attempts`: of calls that are safe to repeat, 1 to 5; 1: no retries."""
+    if not 1 <= check(max_attempts, int, "max_attempts") <= MOST_ATTEMPTS:
+        raise ValueError(f"max_attempts must be 1 to {MOST_ATTEMPTS}, not {max_attempts}; 1 turns retries off")
+    policy = {"retryPolicy": RETRY_POLICY | {"maxAttempts": max_attempts}} if max_attempts > 1 else {}
+    config = {"methodConfig": [{"name": list(retryable_methods()), **policy}]}
     options: dict[str, Any] = {
-        "grpc.enable_retries": 1,
+        "grpc.enable_retries": int(max_attempts > 1),
         "grpc.service_config": json.dumps(config),
         # The default, 256 KiB, would silently exempt larger appends from the retry policy.
         "grpc.per_rpc_retry_buffer_size": MAX_MESSAGE_BYTES,

@@ -70,7 +70,7 @@ _NAMES = {
     ),
     "values.context": "Context",
     "values.events": "Event ToolCall ToolResult",
-    "values.expect": "LastEventId LogVersion",
+    "values.expect": "LastEventId LogVersion StateVersion",
     "values.incoming": "Appendable",
     "values.loaded": "LoadedSession",
     "values.pages": "EventPage Popped SearchHit",

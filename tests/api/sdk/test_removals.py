@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from tests.api.conftest import ServerFactory
-from threadkeep import AsyncClient, Change, RemovalKind, Removed, user
+from threadkeep import AsyncClient, Change, LogVersion, RemovalKind, Removed, user
 from threadkeep.errors import OperationConflict, VersionMismatch
 
 
@@ -89,11 +89,11 @@ async def test_a_session_is_rewound_to_an_invocation(start_server: ServerFactory
         done = await session.rewind(at_invocation="a")
         assert (done.removed, done.restored, done.last_seq) == (1, 0, 2)
         assert dict(await session.state().get()) == {"n": 1}
-        await session.rewind(at_log_version=0, expected_log_version=done.log_version)
+        await session.rewind(at_log_version=0, expect=LogVersion(done.log_version))
         assert dict(await session.state().get()) == {"n": 0}
         assert not (await session.get_context()).events
         with pytest.raises(VersionMismatch):
-            await session.rewind(at_seq=1, expected_log_version=1)
+            await session.rewind(at_seq=1, expect=LogVersion(1))
         changes = [change async for change in _removals(session.watch(from_beginning=True), 2)]
         assert [(change.kind, change.event_ids) for change in changes] == [
             (RemovalKind.REMOVAL_KIND_REWOUND, ["b"]),

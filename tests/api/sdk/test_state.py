@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.sdk.flavors import FLAVORS, make
-from threadkeep import MemoryProvider, State, assistant, errors
+from threadkeep import MemoryProvider, State, StateVersion, assistant, errors
 
 
 @pytest.fixture(params=FLAVORS)
@@ -28,7 +28,7 @@ async def test_state_is_read_as_values_and_kept_as_text(client: Any) -> None:
     assert seen.texts["big"] == "1e400"
     assert dict(await state.get(["id", "unknown"])) == dict(await state.get(key_prefix="i")) == {"id": 9007199254740993}
     with pytest.raises(errors.VersionMismatch):
-        await state.patch({"x": 1}, expected_version=1)
+        await state.patch({"x": 1}, expect=StateVersion(1))
     with pytest.raises(TypeError, match="keys must be several"):
         await state.get("id")
 

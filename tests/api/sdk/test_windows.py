@@ -10,7 +10,7 @@ import pytest
 
 import threadkeep
 from tests.unit.sdk.flavors import FLAVORS, make
-from threadkeep import Authors, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
+from threadkeep import Authors, LogVersion, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
 
 WINDOW = MemoryProvider.limited_window()
 
@@ -233,10 +233,10 @@ async def test_the_window_is_replaced(client: Any) -> None:
     read = await client.get_context(session)
     kept = [event for event in read.events if event.event_id in ("sys", *ids(turn(2)))]
     note = threadkeep.assistant("Note.", synthetic=True, compaction_source="mine")
-    done = await client.replace_events(session, kept[0], note, *kept[1:], expected_log_version=read.log_version)
+    done = await client.replace_events(session, kept[0], note, *kept[1:], expect=LogVersion(read.log_version))
     assert (done.replaced, done.compaction.archived_events) == (True, 8)
     assert ids((await client.get_context(session)).events)[-4:] == ids(turn(2))
-    late = await client.replace_events(session, expected_log_version=read.log_version)
+    late = await client.replace_events(session, expect=LogVersion(read.log_version))
     assert (late.replaced, late.log_version) == (False, done.log_version)
 
 

@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 import threadkeep
-from threadkeep import CompactionStrategy, CompactionTrigger, GetContextResponse, SummaryPrompt, compaction, errors
+from threadkeep import CompactionStrategy, CompactionTrigger, GetContextResponse, LogVersion, SummaryPrompt, compaction, errors
 from threadkeep.v1 import compaction_pb2 as c
 from threadkeep.v1 import compaction_service_pb2 as cs
 from threadkeep.v1.message_pb2 import Role
@@ -131,7 +131,7 @@ async def test_a_plan_is_applied_as_it_was_made(client: Any, fake: FakeServer) -
     assert await client.plan_compaction("s1", compaction.recursive_summary(), branch="b") == plan
     assert fake.requests("PlanCompaction")[0].branch == "b"
     fake.answers["ApplyCompaction"] = [DOWN, cs.ApplyCompactionResponse(applied=True)]
-    assert (await client.apply_compaction("s1", plan, summary="They met.", actor="me", expected_log_version=0)).applied
+    assert (await client.apply_compaction("s1", plan, summary="They met.", actor="me", expect=LogVersion(0))).applied
     sent, again = fake.requests("ApplyCompaction")
     assert sent == again
     assert sent.compaction_id
@@ -275,13 +275,13 @@ async def test_a_blank_summary_changes_nothing(client: Any, fake: FakeServer, su
 async def test_replacing_is_sent_once(client: Any, fake: FakeServer) -> None:
     fake.answers["ReplaceEvents"] = [cs.ReplaceEventsResponse(replaced=False, log_version=9), DOWN]
     kept, new = threadkeep.user("a", event_id="e1"), threadkeep.assistant("b")
-    answer = await client.replace_events("s1", kept, new, expected_log_version=8, strategy="mine", actor="me", dry_run=True)
+    answer = await client.replace_events("s1", kept, new, expect=LogVersion(8), strategy="mine", actor="me", dry_run=True)
     assert (answer.replaced, answer.log_version) == (False, 9)
     (request,) = fake.requests("ReplaceEvents")
     assert (request.events[0], bool(request.events[1].event_id)) == (kept, True)
     assert (request.expected_log_version, request.strategy, request.actor, request.dry_run) == (8, "mine", "me", True)
     with pytest.raises(errors.Unavailable):
-        await client.replace_events("s1", expected_log_version=8)
+        await client.replace_events("s1", expect=LogVersion(8))
     assert len(fake.requests("ReplaceEvents")) == 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -13,11 +13,13 @@ import grpc.aio
 
 from .._address import endpoint
 from .._arguments import NamesArguments
-from .._channel import call_metadata, channel_options, check_plaintext_token, credentials
+from .._channel import MOST_ATTEMPTS, channel_options, check_plaintext_token, credentials
 from .._convert import SessionLike, app_of, encodable, session_ref, user_of
 from .._local import MEMORY, LocalServer
 from .._rpc_errors import from_rpc_error, readable
+from .._streams.credential_aio import Credential, Token
 from .._streams.frames_aio import LoopOwner
+from .._streams.raw_aio import Channel, raw_channel
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
@@ -45,13 +47,16 @@ if TYPE_CHECKING:  # they exist in the stub files only
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
+Stub = TypeVar("Stub")
 
 
 class _Stubs:
     """A channel and the services' stubs on it."""
 
-    def __init__(self, channel: grpc.aio.Channel) -> None:
+    def __init__(self, target: str, channel: grpc.aio.Channel) -> None:
+        self.target = target
         self.channel = channel
+        self.raw: Channel | None = None
         self.sessions = cast("SessionServiceAsyncStub", SessionServiceStub(channel))
         self.events = cast("EventServiceAsyncStub", EventServiceStub(channel))
         self.states = cast("StateServiceAsyncStub", StateServiceStub(channel))
@@ -71,12 +76,13 @@ class AsyncConnection(NamesArguments):
         self,
         address: str | None = None,
         *,
-        token: str | None = None,
+        token: Token | None = None,
         app: str = "",
         user_id: str = "",
         timeout: float = 30.0,
         tls: bool | grpc.ChannelCredentials | None = None,
         allow_plaintext_token: bool | None = None,
+        max_attempts: int = MOST_ATTEMPTS,
         options: Sequence[tuple[str, Any]] = (),
         database: str = "",
     ) -> None:
@@ -90,11 +96,11 @@ class AsyncConnection(NamesArguments):
         self.app = encodable(app, "app")
         self.user_id = encodable(user_id, "user_id")
         self.timeout = timeout
-        self._metadata = call_metadata(self._local.token if self._local else token)
+        self._credential = Credential(self._local.token if self._local else token)
         self._credentials = credentials(tls, where)
-        if self._metadata and self._credentials is None:
+        if self._credential and self._credentials is None:
             check_plaintext_token(where, allow_plaintext_token)
-        self._options = channel_options(options)
+        self._options = channel_options(options, max_attempts)
         self._opened: _Stubs | None = None
         self._closed = False
         self._opening = asyncio.Lock()
@@ -118,8 +124,22 @@ class AsyncConnection(NamesArguments):
             self._closed = True
             if self._opened is not None:
                 await self._opened.channel.close()
+                if self._opened.raw is not None:
+                    await self._opened.raw.close()
             if self._local is not None:
                 await asyncio.to_thread(self._local.stop)
+
+    async def raw(self, stub: Callable[[Any], Stub]) -> Stub:
+        """A generated stub, such as `threadkeep.v1.session_service_pb2_grpc.SessionServiceStub`, for what no method offers.
+
+        Its calls send the client's token, have the client's timeout unless they are streams, and are repeated as those of the
+        methods. They take and return messages of `threadkeep.v1`, and raise `grpc.RpcError`. The stubs share a channel of their
+        own, which closes with the client.
+        """
+        opened = await self._stubs()
+        if opened.raw is None:
+            opened.raw = raw_channel(opened.target, self._credentials, self._options, self._credential, self.timeout)
+        return stub(opened.raw)
 
     def _ref(self, session: SessionLike) -> SessionRef:
         return session_ref(session, self.app, self.user_id)
@@ -150,7 +170,7 @@ class AsyncConnection(NamesArguments):
                     channel = grpc.aio.insecure_channel(target, self._options)
                 else:
                     channel = grpc.aio.secure_channel(target, self._credentials, self._options)
-                self._opened = _Stubs(channel)
+                self._opened = _Stubs(target, channel)
             return self._opened
 
     def _renew(self) -> None:
@@ -163,7 +183,8 @@ class AsyncConnection(NamesArguments):
         self, method: grpc.aio.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout: float | None
     ) -> Response:
         seconds = self.timeout if timeout is None else timeout
+        metadata = await self._credential.metadata()
         try:
-            return readable(await method(request, timeout=None if seconds == math.inf else seconds, metadata=self._metadata))
+            return readable(await method(request, timeout=None if seconds == math.inf else seconds, metadata=metadata))
         except grpc.RpcError as error:
             raise from_rpc_error(error, self.address) from None

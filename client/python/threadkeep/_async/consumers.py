@@ -86,7 +86,8 @@ class AsyncConsumerHandle(NamesArguments):
             join.ack_timeout.FromTimedelta(check(ack_timeout, timedelta, "ack_timeout"))
 
         async def open_stream(requests: AsyncIterator[ns.ConsumeRequest]) -> Any:
-            return (await self._connection._stubs()).consumers.Consume(requests, metadata=self._connection._metadata)
+            metadata = await self._connection._credential.metadata()
+            return (await self._connection._stubs()).consumers.Consume(requests, metadata=metadata)
 
         await Worker(open_stream, handler, concurrency, stop, self._connection.address).run(join)
 

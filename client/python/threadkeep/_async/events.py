@@ -120,7 +120,8 @@ class AsyncEvents(AsyncConnection):
             except Exception as error:  # gRPC would only log it
                 failures.append(error)
 
-        call = (await self._stubs()).events.AppendStream(requests(), timeout=timeout, metadata=self._metadata)
+        metadata = await self._credential.metadata()
+        call = (await self._stubs()).events.AppendStream(requests(), timeout=timeout, metadata=metadata)
         try:
             async for response in call:
                 for result in response.results:

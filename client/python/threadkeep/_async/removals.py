@@ -9,6 +9,7 @@ from .._convert import SessionLike, encodable, mode_of, point_of
 from ..messages import with_ids
 from ..v1 import event_removal_pb2 as rm
 from ..v1 import event_service_pb2 as es
+from ..values.expect import LogVersion, version_of
 from ..values.incoming import Appendable
 from ..values.pages import Popped
 from .connection import AsyncConnection
@@ -20,7 +21,8 @@ class AsyncRemovals(AsyncConnection):
     What leaves the active window is archived: it stays in the history and is found. With `erase` its content is erased, which
     needs the role ADMIN, and the answer has a `receipt`; tombstones stay. `operation_id`: the server remembers it with the
     outcome, and a repeated call with the same id and content returns that and changes nothing. By default a new one, so that
-    the client's own retries are safe; to retry after a crash, give your own. Raises SessionNotFound, OperationConflict.
+    the client's own retries are safe; to retry after a crash, give your own. `expect`: a precondition, `LogVersion(3)`, the
+    version that was read; else VersionMismatch. Raises SessionNotFound, OperationConflict.
     """
 
     async def pop(
@@ -30,7 +32,7 @@ class AsyncRemovals(AsyncConnection):
         *,
         branch: str | None = None,
         erase: bool = False,
-        expected_log_version: int | None = None,
+        expect: LogVersion | None = None,
         operation_id: str = "",
         timeout: float | None = None,
     ) -> Popped:
@@ -44,7 +46,7 @@ class AsyncRemovals(AsyncConnection):
             count=count,
             branch=None if branch is None else encodable(branch, "branch"),
             mode=mode_of(erase),
-            expected_log_version=expected_log_version,
+            expected_log_version=version_of(expect, LogVersion),
             operation_id=named_operation(operation_id),
         )
         return Popped(await self._call((await self._stubs()).events.PopEvents, request, timeout))
@@ -54,7 +56,7 @@ class AsyncRemovals(AsyncConnection):
         session: SessionLike,
         *,
         erase: bool = False,
-        expected_log_version: int | None = None,
+        expect: LogVersion | None = None,
         operation_id: str = "",
         timeout: float | None = None,
     ) -> rm.ClearEventsResponse:
@@ -66,7 +68,7 @@ class AsyncRemovals(AsyncConnection):
         request = rm.ClearEventsRequest(
             session=self._ref(session),
             mode=mode_of(erase),
-            expected_log_version=expected_log_version,
+            expected_log_version=version_of(expect, LogVersion),
             operation_id=named_operation(operation_id),
         )
         return await self._call((await self._stubs()).events.ClearEvents, request, timeout)
@@ -81,7 +83,7 @@ class AsyncRemovals(AsyncConnection):
         at_log_version: int | None = None,
         erase: bool = False,
         always: bool = False,
-        expected_log_version: int | None = None,
+        expect: LogVersion | None = None,
         operation_id: str = "",
         timeout: float | None = None,
     ) -> rm.RewindSessionResponse:
@@ -96,7 +98,7 @@ class AsyncRemovals(AsyncConnection):
             session=self._ref(session),
             mode=mode_of(erase),
             always=always,
-            expected_log_version=expected_log_version,
+            expected_log_version=version_of(expect, LogVersion),
             operation_id=named_operation(operation_id),
             **point_of(at_seq, at_event, at_invocation, at_log_version),
         )
@@ -109,7 +111,7 @@ class AsyncRemovals(AsyncConnection):
         *,
         invocation_ids: Sequence[str] = (),
         branch: str = "",
-        expected_log_version: int | None = None,
+        expect: LogVersion | None = None,
         operation_id: str = "",
         timeout: float | None = None,
     ) -> rm.EraseEventsResponse:
@@ -128,7 +130,7 @@ class AsyncRemovals(AsyncConnection):
             event_ids=[encodable(each, "event_ids") for each in event_ids],
             invocation_ids=[encodable(each, "invocation_ids") for each in invocation_ids],
             branch=encodable(branch, "branch"),
-            expected_log_version=expected_log_version,
+            expected_log_version=version_of(expect, LogVersion),
             operation_id=encodable(operation_id, "operation_id"),
         )
         return await self._call((await self._stubs()).events.EraseEvents, request, timeout)

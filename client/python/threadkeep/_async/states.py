@@ -11,6 +11,7 @@ from .._convert import several, state_patch
 from ..v1 import state_service_pb2 as st
 from ..v1.session_pb2 import SessionRef
 from ..v1.state_pb2 import StateScope
+from ..values.expect import StateVersion, version_of
 from ..values.state import State
 from .connection import AsyncConnection
 
@@ -69,21 +70,21 @@ class AsyncStateHandle(NamesArguments):
         *,
         remove: Iterable[str] = (),
         set_json: Mapping[str, str] | None = None,
-        expected_version: int | None = None,
+        expect: StateVersion | None = None,
         timeout: float | None = None,
     ) -> int:
         """Set values and remove keys, all or none; returns the version afterwards. At most 1,000 keys.
 
         `set`: anything that `json.dumps` writes; None is the value null, which is not a removed key. `set_json`: JSON text that
-        is kept verbatim. `expected_version`: that of the state that was read; raises VersionMismatch if another change came
-        between, or if a retry of the client finds its own first attempt. Raises StateTooLarge, SessionNotFound,
-        AmbiguousSession.
+        is kept verbatim. `expect`: a precondition, `StateVersion(3)`, the version that was read; raises VersionMismatch if
+        another change came between, or if a retry of the client finds its own first attempt. Raises StateTooLarge,
+        SessionNotFound, AmbiguousSession.
         """
         request = st.PatchStateRequest(
             scope=self.scope,
             session=self.ref,
             patch=state_patch(set, set_json, remove),
-            expected_version=expected_version,
+            expected_version=version_of(expect, StateVersion),
         )
         stubs = await self._connection._stubs()
         return (await self._connection._call(stubs.states.PatchState, request, timeout)).version

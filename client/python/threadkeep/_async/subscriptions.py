@@ -90,8 +90,8 @@ class AsyncSubscriptions(AsyncConnection):
     async def _open(self, request: changes.WatchRequest) -> Frames[su.WatchSessionResponse] | Frames[su.WatchAllResponse]:
         stub = (await self._stubs()).subscriptions
         if isinstance(request, su.WatchSessionRequest):
-            return Frames(stub.WatchSession(request, metadata=self._metadata), changes.SILENCE, self.address)
-        return Frames(stub.WatchAll(request, metadata=self._metadata), changes.SILENCE, self.address)
+            return Frames(stub.WatchSession(request, metadata=await self._credential.metadata()), changes.SILENCE, self.address)
+        return Frames(stub.WatchAll(request, metadata=await self._credential.metadata()), changes.SILENCE, self.address)
 
     async def _follow(self, request: changes.WatchRequest, checkpoints: bool, backoff: Backoff) -> AsyncGenerator[Change]:
         cursor = changes.Cursor()

@@ -21,6 +21,7 @@ from ..v1.compaction_pb2 import (
 from ..v1.context_pb2 import ContextSpec
 from ..v1.event_service_pb2 import GetContextRequest, GetContextResponse
 from ..values.context import Context
+from ..values.expect import LogVersion, version_of
 from ..values.incoming import Appendable
 from .connection import AsyncConnection
 from .pages import paged
@@ -99,7 +100,7 @@ class AsyncWindows(AsyncConnection):
         through_seq: int | None = None,
         inserts: Iterable[CompactionInsert] = (),
         expected_window_version: int | None = None,
-        expected_log_version: int | None = None,
+        expect: LogVersion | None = None,
         branch: str = "",
         strategy: str = "",
         actor: str = "",
@@ -114,7 +115,7 @@ class AsyncWindows(AsyncConnection):
         stay; `through_seq` may end earlier. Or with a plan of `plan_compaction` as `planned`, and the `summary` it requires.
 
         Or with `inserts` (see `compaction.insert`), `archive` (event ids) or `through_seq` (every active event up to it, from
-        `from_seq` on), and the `expected_window_version` that was read. `expected_log_version`: appends conflict too. A
+        `from_seq` on), and the `expected_window_version` that was read. `expect`, `LogVersion(3)`: appends conflict too. A
         mismatch raises VersionMismatch, or with `report_mismatch` returns `applied` false. `compaction_id`: the idempotency
         key, for retries. Raises SessionNotFound, NothingToCompact, BrokenToolPair, EventNotFound, EventIdConflict.
         """
@@ -127,7 +128,7 @@ class AsyncWindows(AsyncConnection):
         request = cs.ApplyCompactionRequest(
             session=self._ref(session),
             compaction_id=compaction_id or new_event_id(),
-            expected_log_version=expected_log_version,
+            expected_log_version=version_of(expect, LogVersion),
             inserts=inserts,
             branch=branch,
             strategy=strategy,
@@ -192,13 +193,13 @@ class AsyncWindows(AsyncConnection):
         self,
         session: SessionLike,
         *events: Appendable | Iterable[Appendable],
-        expected_log_version: int,
+        expect: LogVersion,
         strategy: str = "",
         actor: str = "",
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> cs.ReplaceEventsResponse:
-        """Replace the active window by these events, unless the log changed since `expected_log_version`.
+        """Replace the active window by these events, unless the log changed since the version of `expect`.
 
         Active events among them, unchanged and in their order, stay; other active events are archived; new ones are inserted.
         `replaced` is false after a mismatch, and nothing changes. Raises SessionNotFound, BrokenToolPair,
@@ -207,7 +208,7 @@ class AsyncWindows(AsyncConnection):
         request = cs.ReplaceEventsRequest(
             session=self._ref(session),
             events=with_ids(*events),
-            expected_log_version=expected_log_version,
+            expected_log_version=check(expect, LogVersion, "expect").version,
             strategy=strategy,
             actor=actor,
             dry_run=dry_run,

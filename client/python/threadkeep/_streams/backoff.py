@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from .._log import LOG
 from ..errors import ThreadkeepError
 
 FIRST, LONGEST = 0.1, 5.0
@@ -37,4 +38,6 @@ class Backoff:
             raise error
         longest = min(LONGEST, doubled(FIRST, self._failures))
         self._failures += 1
-        return (error.retry_after or 0.0) + random.uniform(0, longest)  # noqa: S311 - spreads load, guards nothing
+        seconds = (error.retry_after or 0.0) + random.uniform(0, longest)  # noqa: S311 - spreads load, guards nothing
+        LOG.info("%s; the stream is opened again in %.1f s", error, seconds)
+        return seconds

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from .._log import LOG
 from ..v1 import consumer_service_pb2 as ns
 from ..values.changes import Change, typed
 
@@ -70,6 +71,12 @@ class Member:
             comes_again = not park and not delivery.parked_id and delivery.attempt < self._max_attempts
             if comes_again:
                 self._rejected[delivery.partition] = delivery.attempt
+            LOG.warning(
+                "a change of session %r was %s, attempt %d",
+                delivery.change.session.session_id,
+                "rejected" if comes_again else "parked",
+                delivery.attempt,
+            )
             reject = ns.Reject(delivery_id=delivery.delivery_id, reason=reason[:_MOST_REASON], park=park)
             self._outgoing.append(ns.ConsumeRequest(reject=reject))
         self._wake()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -13,11 +13,13 @@ import grpc
 
 from .._address import endpoint
 from .._arguments import NamesArguments
-from .._channel import call_metadata, channel_options, check_plaintext_token, credentials
+from .._channel import MOST_ATTEMPTS, channel_options, check_plaintext_token, credentials
 from .._convert import SessionLike, app_of, encodable, session_ref, user_of
 from .._local import MEMORY, LocalServer
 from .._rpc_errors import from_rpc_error, readable
+from .._streams.credential_threads import Credential, Token
 from .._streams.frames_threads import LoopOwner
+from .._streams.raw_threads import Channel, raw_channel
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
@@ -33,13 +35,16 @@ from ..v1.tool_service_pb2_grpc import ToolServiceStub
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
+Stub = TypeVar("Stub")
 
 
 class _Stubs:
     """A channel and the services' stubs on it."""
 
-    def __init__(self, channel: grpc.Channel) -> None:
+    def __init__(self, target: str, channel: grpc.Channel) -> None:
+        self.target = target
         self.channel = channel
+        self.raw: Channel | None = None
         self.sessions = SessionServiceStub(channel)
         self.events = EventServiceStub(channel)
         self.states = StateServiceStub(channel)
@@ -59,12 +64,13 @@ class Connection(NamesArguments):
         self,
         address: str | None = None,
         *,
-        token: str | None = None,
+        token: Token | None = None,
         app: str = "",
         user_id: str = "",
         timeout: float = 30.0,
         tls: bool | grpc.ChannelCredentials | None = None,
         allow_plaintext_token: bool | None = None,
+        max_attempts: int = MOST_ATTEMPTS,
         options: Sequence[tuple[str, Any]] = (),
         database: str = "",
     ) -> None:
@@ -78,11 +84,11 @@ class Connection(NamesArguments):
         self.app = encodable(app, "app")
         self.user_id = encodable(user_id, "user_id")
         self.timeout = timeout
-        self._metadata = call_metadata(self._local.token if self._local else token)
+        self._credential = Credential(self._local.token if self._local else token)
         self._credentials = credentials(tls, where)
-        if self._metadata and self._credentials is None:
+        if self._credential and self._credentials is None:
             check_plaintext_token(where, allow_plaintext_token)
-        self._options = channel_options(options)
+        self._options = channel_options(options, max_attempts)
         self._opened: _Stubs | None = None
         self._closed = False
         self._opening = threading.Lock()
@@ -104,8 +110,22 @@ class Connection(NamesArguments):
             self._closed = True
             if self._opened is not None:
                 self._opened.channel.close()
+                if self._opened.raw is not None:
+                    self._opened.raw.close()
             if self._local is not None:
                 self._local.stop()
+
+    def raw(self, stub: Callable[[Any], Stub]) -> Stub:
+        """A generated stub, such as `threadkeep.v1.session_service_pb2_grpc.SessionServiceStub`, for what no method offers.
+
+        Its calls send the client's token, have the client's timeout unless they are streams, and are repeated as those of the
+        methods. They take and return messages of `threadkeep.v1`, and raise `grpc.RpcError`. The stubs share a channel of their
+        own, which closes with the client.
+        """
+        opened = self._stubs()
+        if opened.raw is None:
+            opened.raw = raw_channel(opened.target, self._credentials, self._options, self._credential, self.timeout)
+        return stub(opened.raw)
 
     def _ref(self, session: SessionLike) -> SessionRef:
         return session_ref(session, self.app, self.user_id)
@@ -136,7 +156,7 @@ class Connection(NamesArguments):
                     channel = grpc.insecure_channel(target, self._options)
                 else:
                     channel = grpc.secure_channel(target, self._credentials, self._options)
-                self._opened = _Stubs(channel)
+                self._opened = _Stubs(target, channel)
             return self._opened
 
     def _renew(self) -> None:
@@ -149,7 +169,8 @@ class Connection(NamesArguments):
         self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout: float | None
     ) -> Response:
         seconds = self.timeout if timeout is None else timeout
+        metadata = self._credential.metadata()
         try:
-            return readable(method(request, timeout=None if seconds == math.inf else seconds, metadata=self._metadata))
+            return readable(method(request, timeout=None if seconds == math.inf else seconds, metadata=metadata))
         except grpc.RpcError as error:
             raise from_rpc_error(error, self.address) from None

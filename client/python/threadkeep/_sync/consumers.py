@@ -87,7 +87,8 @@ class ConsumerHandle(NamesArguments):
             join.ack_timeout.FromTimedelta(check(ack_timeout, timedelta, "ack_timeout"))
 
         def open_stream(requests: Iterator[ns.ConsumeRequest]) -> Any:
-            return self._connection._stubs().consumers.Consume(requests, metadata=self._connection._metadata)
+            metadata = self._connection._credential.metadata()
+            return self._connection._stubs().consumers.Consume(requests, metadata=metadata)
 
         Worker(open_stream, handler, concurrency, stop, self._connection.address).run(join)
 

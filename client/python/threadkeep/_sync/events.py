@@ -121,7 +121,8 @@ class Events(Connection):
             except Exception as error:  # gRPC would only log it
                 failures.append(error)
 
-        call = self._stubs().events.AppendStream(requests(), timeout=timeout, metadata=self._metadata)
+        metadata = self._credential.metadata()
+        call = self._stubs().events.AppendStream(requests(), timeout=timeout, metadata=metadata)
         try:
             for response in call:
                 for result in response.results:

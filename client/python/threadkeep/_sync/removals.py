@@ -10,6 +10,7 @@ from .._convert import SessionLike, encodable, mode_of, point_of
 from ..messages import with_ids
 from ..v1 import event_removal_pb2 as rm
 from ..v1 import event_service_pb2 as es
+from ..values.expect import LogVersion, version_of
 from ..values.incoming import Appendable
 from ..values.pages import Popped
 from .connection import Connection
@@ -21,7 +22,8 @@ class Removals(Connection):
     What leaves the active window is archived: it stays in the history and is found. With `erase` its content is erased, which
     needs the role ADMIN, and the answer has a `receipt`; tombstones stay. `operation_id`: the server remembers it with the
     outcome, and a repeated call with the same id and content returns that and changes nothing. By default a new one, so that
-    the client's own retries are safe; to retry after a crash, give your own. Raises SessionNotFound, OperationConflict.
+    the client's own retries are safe; to retry after a crash, give your own. `expect`: a precondition, `LogVersion(3)`, the
+    version that was read; else VersionMismatch. Raises SessionNotFound, OperationConflict.
     """
 
     def pop(
@@ -31,7 +33,7 @@ class Removals(Connection):
         *,
         branch: str | None = None,
         erase: bool = False,
-        expected_log_version: int | None = None,
+        expect: LogVersion | None = None,
         operation_id: str = "",
         timeout: float | None = None,
     ) -> Popped:
@@ -45,7 +47,7 @@ class Removals(Connection):
             count=count,
             branch=None if branch is None else encodable(branch, "branch"),
             mode=mode_of(erase),
-            expected_log_version=expected_log_version,
+            expected_log_version=version_of(expect, LogVersion),
             operation_id=named_operation(operation_id),
         )
         return Popped(self._call(self._stubs().events.PopEvents, request, timeout))
@@ -55,7 +57,7 @@ class Removals(Connection):
         session: SessionLike,
         *,
         erase: bool = False,
-        expected_log_version: int | None = None,
+        expect: LogVersion | None = None,
         operation_id: str = "",
         timeout: float | None = None,
     ) -> rm.ClearEventsResponse:
@@ -67,7 +69,7 @@ class Removals(Connection):
         request = rm.ClearEventsRequest(
             session=self._ref(session),
             mode=mode_of(erase),
-            expected_log_version=expected_log_version,
+            expected_log_version=version_of(expect, LogVersion),
             operation_id=named_operation(operation_id),
         )
         return self._call(self._stubs().events.ClearEvents, request, timeout)
@@ -82,7 +84,7 @@ class Removals(Connection):
         at_log_version: int | None = None,
         erase: bool = False,
         always: bool = False,
-        expected_log_version: int | None = None,
+        expect: LogVersion | None = None,
         operation_id: str = "",
         timeout: float | None = None,
     ) -> rm.RewindSessionResponse:
@@ -97,7 +99,7 @@ class Removals(Connection):
             session=self._ref(session),
             mode=mode_of(erase),
             always=always,
-            expected_log_version=expected_log_version,
+            expected_log_version=version_of(expect, LogVersion),
             operation_id=named_operation(operation_id),
             **point_of(at_seq, at_event, at_invocation, at_log_version),
         )
@@ -110,7 +112,7 @@ class Removals(Connection):
         *,
         invocation_ids: Sequence[str] = (),
         branch: str = "",
-        expected_log_version: int | None = None,
+        expect: LogVersion | None = None,
         operation_id: str = "",
         timeout: float | None = None,
     ) -> rm.EraseEventsResponse:
@@ -129,7 +131,7 @@ class Removals(Connection):
             event_ids=[encodable(each, "event_ids") for each in event_ids],
             invocation_ids=[encodable(each, "invocation_ids") for each in invocation_ids],
             branch=encodable(branch, "branch"),
-            expected_log_version=expected_log_version,
+            expected_log_version=version_of(expect, LogVersion),
             operation_id=encodable(operation_id, "operation_id"),
         )
         return self._call(self._stubs().events.EraseEvents, request, timeout)

@@ -91,8 +91,8 @@ class Subscriptions(Connection):
     def _open(self, request: changes.WatchRequest) -> Frames[su.WatchSessionResponse] | Frames[su.WatchAllResponse]:
         stub = self._stubs().subscriptions
         if isinstance(request, su.WatchSessionRequest):
-            return Frames(stub.WatchSession(request, metadata=self._metadata), changes.SILENCE, self.address)
-        return Frames(stub.WatchAll(request, metadata=self._metadata), changes.SILENCE, self.address)
+            return Frames(stub.WatchSession(request, metadata=self._credential.metadata()), changes.SILENCE, self.address)
+        return Frames(stub.WatchAll(request, metadata=self._credential.metadata()), changes.SILENCE, self.address)
 
     def _follow(self, request: changes.WatchRequest, checkpoints: bool, backoff: Backoff) -> Generator[Change]:
         cursor = changes.Cursor()

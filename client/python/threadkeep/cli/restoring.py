@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from .. import AsyncClient, AsyncStateHandle, LastEventId
+from .. import AsyncClient, AsyncStateHandle, LastEventId, LogVersion, StateVersion
 from ..compaction import insert
 from ..v1.session_pb2 import SessionRef
 from .formats import EventItem, StateItem, WindowChange
@@ -37,7 +37,7 @@ async def take_step(
         return ()
     if change.how == "none":
         version = (await client.get_session(ref)).log_version
-        await client.rewind(ref, at_log_version=version, always=True, expected_log_version=version)
+        await client.rewind(ref, at_log_version=version, always=True, expect=LogVersion(version))
         return ()
     if change.how == "erasure":
         await client.erase_events(ref, change.erased)
@@ -61,7 +61,7 @@ async def set_state(client: AsyncClient, item: StateItem) -> bool:
     missing = {key: text for key, text in item.values.items() if key not in present.texts}
     version = present.version
     for some in chunks(missing):
-        version = await handle.patch(set_json=some, expected_version=version)
+        version = await handle.patch(set_json=some, expect=StateVersion(version))
     return bool(missing)
 
 

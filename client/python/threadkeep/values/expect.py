@@ -1,8 +1,11 @@
-"""Preconditions of an append: what the caller read last."""
+"""Preconditions of a change: what the caller read last. A call whose precondition fails raises VersionMismatch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
+
+from .._convert import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,4 +22,19 @@ class LastEventId:
     event_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class StateVersion:
+    """Requires the state to be at this version."""
+
+    version: int
+
+
 Expect = LogVersion | LastEventId
+
+
+Version = TypeVar("Version", LogVersion, StateVersion)
+
+
+def version_of(expect: Version | None, kind: type[Version]) -> int | None:
+    """The version that a request expects. Raises TypeError for a precondition of another kind."""
+    return None if expect is None else check(expect, kind, "expect").version

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.text import Text
 
-from ... import AsyncClient, AsyncStateHandle, State
+from ... import AsyncClient, AsyncStateHandle, State, StateVersion
 from ...errors import VersionMismatch
 from ...filters import event_filter
 from ...v1.session_pb2 import SessionRef
@@ -142,9 +142,11 @@ def set_state(
     if not (texts or remove):
         raise usage("set what? give KEY=JSON, or --remove KEY")
 
+    expect = None if expected_version is None else StateVersion(expected_version)
+
     async def patched(client: AsyncClient) -> int:
         try:
-            return await owner.handle(client).patch(set_json=texts, remove=remove or (), expected_version=expected_version)
+            return await owner.handle(client).patch(set_json=texts, remove=remove or (), expect=expect)
         except VersionMismatch as error:
             _changed(owner, error)
 
