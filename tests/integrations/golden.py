@@ -28,7 +28,7 @@ CONVERSATION: Sequence[Atom] = (
     {"role": "tool", "kind": "result", "id": "call_lisbon", "value": {"celsius": 21, "sky": "clear"}, "error": False},
     {"role": "tool", "kind": "result", "id": "call_oslo", "value": "the station is offline", "error": True},
     {"role": "assistant", "kind": "text", "text": "Lisbon has 21 °C. Oslo's station is offline. Shall I book Lisbon?"},
-    # The run is interrupted here: the application asks a person, and the next run begins with the result.
+    # The run is interrupted here: the application lets a person decide, and the next run begins with the result.
     {"role": "assistant", "kind": "call", "id": "call_book", "name": "book", "arguments": {"city": "Lisbon", "nights": 2}},
     {"role": "tool", "kind": "result", "id": "call_book", "value": {"booked": True}, "error": False},
     {"role": "assistant", "kind": "text", "text": "Booked. Enjoy Lisbon. 🌞"},
