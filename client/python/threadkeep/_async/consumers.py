@@ -64,8 +64,8 @@ class AsyncConsumerHandle(NamesArguments):
 
         The scope and the filter are those of `watch`, the same for all members. `from_beginning`: a new consumer starts at the
         beginning of the feed, by default with changes committed from now on. `member_id`: shown to operators, by default the
-        server's. `max_outstanding`: unacknowledged deliveries; 0 is 256, at most 10,000. Only the first member sets: `max_attempts`
-        (0 is 5, at most 1,000), `ack_timeout` (60 s; 1 s to 1 day), `partitions` (running handlers; 0 is 32, at most 256).
+        server's. `max_outstanding`: unacknowledged deliveries (0 is 256, at most 10,000). The first member sets `max_attempts`
+        (0 is 5, at most 1,000), `ack_timeout` (60 s; 1 s to 1 day) and `partitions` (running handlers; 0 is 32, at most 256).
 
         Raises ConsumerMismatch, ConsumerNotFound when it is deleted, ResumePositionExpired as in `watch`, and QuotaExceeded.
         """
