@@ -6,16 +6,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import say
 from tests.integrations.environments import EDITIONS, ROOT, frameworks, made
 from tests.integrations.golden import CONVERSATION, Atom, normal
 from tests.support.servers.server_process import ServerProcess
 
 SUITES = ROOT / "tests/integrations/suites"
+EXAMPLES = ROOT / "client/python/examples/integrations"
 BIN = Path(sys.executable).parent
 WITHIN = 500.0
 
@@ -40,7 +41,9 @@ def run(*command: str, address: str = "") -> str:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", frameworks())
-def test_adapter_with_its_framework_passes(name: str, edition: str, adapted_server: ServerProcess) -> None:
+def test_adapter_with_its_framework_passes(
+    name: str, edition: str, adapted_server: ServerProcess, say: Callable[[str], None]
+) -> None:
     own = ["-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), "--confcutdir", str(SUITES)]
     command = [str(made(name, edition)), "-m", "pytest", *own, "-q", str(SUITES / name)]
     say(f"{name}, {edition}: {run(*command, address=adapted_server.address).splitlines()[-1].strip('= ')}")
@@ -48,14 +51,16 @@ def test_adapter_with_its_framework_passes(name: str, edition: str, adapted_serv
 
 @pytest.mark.parametrize("name", frameworks())
 def test_types_of_adapter_with_its_framework_are_strict(name: str) -> None:
-    sources = [path for path in (ROOT / "client/python/threadkeep/integrations").iterdir() if path.stem == name]
+    adapter = ROOT / "client/python/threadkeep/integrations" / name
+    modules = sorted(adapter.rglob("*.py")) if adapter.is_dir() else [adapter.with_suffix(".py")]
+    sources = [*modules, *sorted((SUITES / name).rglob("*.py")), *sorted(EXAMPLES.glob(f"{name}*.py"))]
     cache = ROOT / "build/integrations" / f"{name}-types"
     python = str(made(name, "newest"))
     command = [str(BIN / "mypy"), "--strict", "--python-executable", python, "--cache-dir", str(cache)]
-    run(*command, *map(str, sources), str(SUITES / name))
+    run(*command, *map(str, sources))  # files, as folders are excluded in pyproject.toml
 
 
-def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProcess) -> None:
+def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProcess, say: Callable[[str], None]) -> None:
     names = frameworks()
     mapping = {name: [str(made(name, "newest")), "-m", "tests.integrations.mapping", adapted_server.address] for name in names}
     sessions = {name: f"golden-{name}" for name in names}
