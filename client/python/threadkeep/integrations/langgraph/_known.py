@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from typing import Any, Generic, TypeVar
 
+from ...formats.langgraph import Record, Write, write_of
 from ...v1.event_pb2 import SessionEvent
-from ._records import Record, Write, write_of
 
 Value = TypeVar("Value")
 _MOST_REMEMBERED = 4096

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, message_to_dict, messages_from_dict
 
 from ...formats import langchain
+from ...formats.langgraph import Record, message_event_id
 from ...v1.event_pb2 import SessionEvent
 from ._known import Recent
-from ._records import Record
 
 MARK = "threadkeep_event_id"
 """The key in `response_metadata` of a message that was read from the event of another writer: it is stored already."""
@@ -97,24 +97,11 @@ class Conversation(Stored):
 
 
 def keyed(messages: Iterable[BaseMessage]) -> dict[str, BaseMessage]:
-    """Messages by the ids of their events: a message's own id, or, without one that the server takes, a digest of its content
-    and a number if others have the same."""
+    """Messages by the ids of their events."""
     found: dict[str, BaseMessage] = {}
     for message in messages:
-        key = _id_of(message)
-        while key in found:
-            head, _, number = key.partition("#")
-            key = f"{head}#{int(number or 1) + 1}"
-        found[key] = message
+        found[message_event_id(message.id or "", partial(message_to_dict, message), found)] = message
     return found
-
-
-def _id_of(message: BaseMessage) -> str:
-    given = message.id or ""
-    if given and len(given.encode("utf-8", "replace")) <= 200 and given.isprintable():
-        return given
-    content = json.dumps(message_to_dict(message), sort_keys=True, default=repr)
-    return f"langchain:{hashlib.sha256(content.encode()).hexdigest()}"
 
 
 def event_of(

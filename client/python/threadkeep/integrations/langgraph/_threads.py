@@ -10,13 +10,7 @@ from typing import Any
 from ..._convert import CreateOptions
 from ...errors import EventNotFound, SessionNotFound
 from ...filters import Authors, Filter, event_filter
-from ...v1.event_pb2 import SessionEvent
-from ...v1.event_service_pb2 import ListUserEventsResponse
-from ...values.pages import EventPage
-from .._bridge import Calls, chunks
-from ._known import Seqs, Writes
-from ._messages import Changed, is_own
-from ._records import (
+from ...formats.langgraph import (
     AUTHOR,
     CHECKPOINT,
     WRITE,
@@ -30,6 +24,12 @@ from ._records import (
     write_event_id,
     write_of,
 )
+from ...v1.event_pb2 import SessionEvent
+from ...v1.event_service_pb2 import ListUserEventsResponse
+from ...values.pages import EventPage
+from .._bridge import Calls, chunks
+from ._known import Seqs, Writes
+from ._messages import Changed, is_own
 
 _FIRST_PAGE = 8
 """Events of the first page of a read: after a run, the newest checkpoint is among the newest events."""

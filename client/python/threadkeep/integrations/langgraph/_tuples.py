@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ._records import Record
+from ...formats.langgraph import Record
 
 Key = tuple[str, str]
 

@@ -20,10 +20,10 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ..._convert import CreateOptions
+from ...formats.langgraph import Record, Write
 from .._bridge import AnyClient, Bridge
 from ._known import Seqs
 from ._messages import Conversation, is_own, messages_of
-from ._records import Record, Write
 from ._threads import Threads
 from ._tuples import config_of, delta_history, kept_by_pruning, tuple_of
 
@@ -280,6 +280,15 @@ class ThreadkeepSaver(BaseCheckpointSaver[int]):
         events = [event for event in await threads.conversation(thread_id) if not is_own(event)]
         found = [message for event in events for message in messages_of(event)]
         return [message for message in found if message.id not in known]
+
+    def get_next_version(self, current: int | None, channel: None) -> int:
+        """Return the version that follows: a number. A thread that was imported from SQLite or PostgreSQL has texts that begin
+        with a number, and goes on with those."""
+        known: Any = current
+        if isinstance(known, str):
+            following: Any = f"{int(known.partition('.')[0]) + 1:032}.0"
+            return following  # type: ignore[no-any-return]
+        return (known or 0) + 1
 
 
 def _place(config: RunnableConfig) -> tuple[str, str | None, str]:

@@ -1,4 +1,4 @@
-"""Checkpoints and writes as events.
+"""Checkpoints and writes of LangGraph as events, and the ids of a conversation's messages. Needs no LangGraph.
 
 A checkpoint is one event, and so is each write of a task. They are on branches of their own, one for each checkpoint namespace,
 and have no parts: readers of the conversation find nothing in them. The native content is a line of JSON and, behind it, the
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
-from ...formats.openai import clean
-from ...v1.event_pb2 import NativeContent, SessionEvent
-from ...v1.message_pb2 import ROLE_ASSISTANT, ChatMessage
+from ..v1.event_pb2 import NativeContent, SessionEvent
+from ..v1.message_pb2 import ROLE_ASSISTANT, ChatMessage
+from .openai import clean
 
 CHECKPOINT = "langgraph.checkpoint.py/1"
 WRITE = "langgraph.write.py/1"
@@ -23,9 +24,9 @@ AUTHOR = "langgraph.checkpoints"
 """The author of their events; readers of the conversation can leave it out."""
 ROOT = "langgraph"
 """The branch of the checkpoints of the root graph. Those of subgraphs are on branches below it."""
-
 Typed = tuple[str, bytes]
 """A value as a serializer writes it: the name of its encoding, and its bytes."""
+_MESSAGE_ID_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,20 @@ def checkpoint_event_id(namespace: str, checkpoint_id: str) -> str:
 def write_event_id(write: Write) -> str:
     """The id of a write's event."""
     return _event_id("write", write.namespace, write.checkpoint_id, write.task_id, str(write.index))
+
+
+def message_event_id(given: str, item: Callable[[], Mapping[str, Any]], met: Container[str]) -> str:
+    """The id of a message's event: the message's own id, or, without one that the server takes, a digest of its content; with a
+    number if it is among `met`. `item`: the message as a dict, called if it is needed."""
+    if given and len(given.encode("utf-8", "replace")) <= _MESSAGE_ID_BYTES and given.isprintable():
+        key = given
+    else:
+        content = json.dumps(item(), sort_keys=True, default=repr)
+        key = f"langchain:{hashlib.sha256(content.encode()).hexdigest()}"
+    found, numbers = key, count(2)
+    while found in met:
+        found = f"{key}#{next(numbers)}"
+    return found
 
 
 def event_of_checkpoint(record: Record, about: dict[str, Any]) -> SessionEvent:
