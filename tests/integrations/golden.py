@@ -34,7 +34,9 @@ CONVERSATION: Sequence[Atom] = (
     {"role": "assistant", "kind": "text", "text": "Booked. Enjoy Lisbon. 🌞"},
 )
 
-LOST: Mapping[str, Mapping[str, str]] = {}
+LOST: Mapping[str, Mapping[str, str]] = {
+    "typescript/openai-agents": {"error": "a function's result is its output, without a mark of failure"},
+}
 """What a framework's own items cannot express, by adapter: the field of an atom, or its kind, with the reason. It is lost
 whether the adapter writes or reads. docs/integrations/mapping.md lists the same."""
 

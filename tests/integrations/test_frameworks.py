@@ -6,13 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.integrations import typescript
 from tests.integrations.environments import EDITIONS, ROOT, frameworks, made
 from tests.integrations.golden import CONVERSATION, Atom, normal
+from tests.support.runs.printed import Say
+from tests.support.runs.toolchains import missing
 from tests.support.servers.server_process import ServerProcess
 
 SUITES = ROOT / "tests/integrations/suites"
@@ -41,9 +43,7 @@ def run(*command: str, address: str = "") -> str:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", frameworks())
-def test_adapter_with_its_framework_passes(
-    name: str, edition: str, adapted_server: ServerProcess, say: Callable[[str], None]
-) -> None:
+def test_adapter_with_its_framework_passes(name: str, edition: str, adapted_server: ServerProcess, say: Say) -> None:
     own = ["-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), "--confcutdir", str(SUITES)]
     command = [str(made(name, edition)), "-m", "pytest", *own, "-q", str(SUITES / name)]
     say(f"{name}, {edition}: {run(*command, address=adapted_server.address).splitlines()[-1].strip('= ')}")
@@ -60,19 +60,21 @@ def test_types_of_adapter_with_its_framework_are_strict(name: str) -> None:
     run(*command, *map(str, sources))  # files, as folders are excluded in pyproject.toml
 
 
-def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProcess, say: Callable[[str], None]) -> None:
-    names = frameworks()
-    mapping = {name: [str(made(name, "newest")), "-m", "tests.integrations.mapping", adapted_server.address] for name in names}
-    sessions = {name: f"golden-{name}" for name in names}
-    for name in names:
-        run(*mapping[name], name, "write", sessions[name])
+def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProcess, say: Say) -> None:
+    address = adapted_server.address
+    mapping = {name: [str(made(name, "newest")), "-m", "tests.integrations.mapping", address, name] for name in frameworks()}
+    if missing("typescript") is None:
+        mapping |= {typescript.label(name): typescript.golden(name, address) for name in typescript.adapters()}
+    sessions = {name: f"golden-{name.replace('/', '-')}" for name in mapping}
+    for name, command in mapping.items():
+        run(*command, "write", sessions[name])
     wrong: list[str] = []
-    for reader in names:
-        read: dict[str, list[Atom]] = json.loads(run(*mapping[reader], reader, "read", *sessions.values()))
+    for reader, command in mapping.items():
+        read: dict[str, list[Atom]] = json.loads(run(*command, "read", *sessions.values()))
         wrong.extend(
             f"{writer} is read by {reader} as {json.dumps(read[sessions[writer]], indent=1)}"
-            for writer in names
+            for writer in mapping
             if normal(read[sessions[writer]], writer, reader) != normal(CONVERSATION, writer, reader)
         )
     assert not wrong, "\n".join(wrong)
-    say(f"{len(names)} adapters read {len(names)} adapters' conversations: {len(names) ** 2} pairs")
+    say(f"{len(mapping)} adapters read {len(mapping)} adapters' conversations: {len(mapping) ** 2} pairs")

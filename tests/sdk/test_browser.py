@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 import threadkeep
+from tests.conformance.drivers import building
 from tests.sdk import npm
 from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
@@ -39,7 +40,8 @@ def site() -> Iterator[str]:
     """The URL of the bundled example, served as files."""
     require("browser")
     npm.install()
-    npm.run("npm", "run", "example")
+    with building("typescript"):
+        npm.run("npm", "run", "example")
     folder = npm.PACKAGE / "build" / "browser"
     assert '"node:' not in (folder / "page.js").read_text(), "modules of Node are in the bundle"
 

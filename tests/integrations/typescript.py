@@ -1,0 +1,62 @@
+"""The adapters of the TypeScript client: installs their frameworks and builds them, once per lock file and sources."""
+
+from __future__ import annotations
+
+import tarfile
+from functools import cache
+from pathlib import Path
+
+from tests.conformance.drivers import building
+from tests.sdk import npm
+
+PACKAGE = npm.PACKAGE / "integrations"
+NEWER_NODE: frozenset[str] = frozenset()
+"""The adapters whose frameworks need a newer Node than that of this machine; a package brings it."""
+
+
+def adapters() -> list[str]:
+    """The names of the adapters: `@threadkeep/client/<name>`."""
+    return sorted(path.stem for path in (PACKAGE / "src").glob("*.ts") if path.stem != "versions")
+
+
+def label(name: str) -> str:
+    """The name of an adapter in the mapping, where those of Python are named by their modules."""
+    return f"typescript/{name}"
+
+
+def node(name: str) -> str:
+    """The program that runs an adapter."""
+    return str(PACKAGE / "node_modules/node/bin/node") if name in NEWER_NODE else "node"
+
+
+@cache
+def build() -> None:
+    """Installs the locked packages, and compiles the adapters and their tests, strictly."""
+    with building("typescript"):
+        npm.install()
+        npm.run("npm", "run", "check", cwd=PACKAGE, within=900)
+
+
+def golden(name: str, address: str) -> list[str]:
+    """The program that writes and reads the golden conversation through an adapter, without its last arguments."""
+    build()
+    return [node(name), str(PACKAGE / "build/test/golden.js"), address, name]
+
+
+def install_client(folder: Path) -> Path:
+    """A folder with the package as it is published, and with the frameworks. Returns the package in it."""
+    with building("typescript"):
+        npm.install()
+        packed = npm.run("npm", "pack", "--pack-destination", str(folder), within=900).split()[-1]
+    package = folder / "node_modules/@threadkeep/client"
+    package.mkdir(parents=True)
+    with tarfile.open(folder / packed) as archive:
+        archive.extractall(folder, filter="data")
+    (folder / "package").rename(package)
+    for installed in (PACKAGE / "node_modules", npm.PACKAGE / "node_modules"):
+        for entry in (*installed.glob("[!.@]*"), *installed.glob("@*/*")):
+            place = folder / "node_modules" / entry.relative_to(installed)
+            place.parent.mkdir(exist_ok=True)
+            if not place.exists():
+                place.symlink_to(entry)
+    return package
