@@ -55,6 +55,7 @@ def lock(name: str) -> None:
             command = [_UV, "pip", "compile", "--quiet", "--generate-hashes", "--no-annotate", "--no-header", wanted.name]
             options = ["--python-version", "3.11", "--resolution", resolution, "--no-emit-index-url"]
             found = subprocess.run([*command, *options], stdout=subprocess.PIPE, text=True, check=True)
+        LOCKS.mkdir(exist_ok=True)
         _lock_file(name, edition).write_text(found.stdout)
 
 

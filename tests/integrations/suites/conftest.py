@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
+import inspect
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,7 +21,8 @@ import pytest
 from threadkeep import AsyncClient, Client, ThreadkeepError
 
 PROGRAM = os.environ["THREADKEEP_TEST_PROGRAM"]
-READY_WITHIN = 60.0
+READY_WITHIN = 200.0
+ROOT = Path(__file__).parents[3]
 
 
 class Server:
@@ -89,3 +94,15 @@ def sync_client(address: str) -> Iterator[Client]:
     """The same, blocking."""
     with Client(address, app=f"test-{uuid.uuid4()}", user_id="ada") as opened:
         yield opened
+
+
+async def run_block(page: str, address: str) -> None:
+    """Runs the first Python block of a page of the documentation, as a notebook does, against the server of the tests."""
+    text = await asyncio.to_thread((ROOT / "docs" / page).read_text)
+    block = re.search(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert block, f"{page} has no block"
+    source = block[1].replace("127.0.0.1:7443", address)
+    code = compile(source, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    ran = eval(code, {"__name__": "page"})
+    if inspect.iscoroutine(ran):
+        await ran

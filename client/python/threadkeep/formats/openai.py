@@ -32,7 +32,7 @@ _NAMES = {
     message_pb2.ROLE_TOOL: "tool",
 }
 _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
-_AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def event_of(message: object, event_id: str, field: str = "") -> event_pb2.SessionEvent:
@@ -161,7 +161,7 @@ def _content_part(part: object, field: str) -> message_pb2.Part:
         except (binascii.Error, ValueError):
             raise FieldError(f"{at}data", "not valid base64") from None
         sound = _text(inner, "format", at)
-        media.mime_type = _AUDIO.get(sound, f"audio/{sound}" if sound else "")
+        media.mime_type = AUDIO.get(sound, f"audio/{sound}" if sound else "")
     elif kind == "file" and isinstance(inner, dict):
         media.name = _text(inner, "filename", at)
         if file_id := _text(inner, "file_id", at):
@@ -234,7 +234,7 @@ def _part_of(part: message_pb2.Part) -> dict[str, Any] | None:
             return {"type": "file", "file": {"file_id": media.file_id, **({"filename": media.name} if media.name else {})}}
         url = media.uri if source == "uri" else f"data:{media.mime_type};base64,{base64.b64encode(media.data).decode('ascii')}"
         if media.mime_type.startswith("audio/") and source == "data":
-            form = next((name for name, mime in _AUDIO.items() if mime == media.mime_type), media.mime_type[6:])
+            form = next((name for name, mime in AUDIO.items() if mime == media.mime_type), media.mime_type[6:])
             return {"type": "input_audio", "input_audio": {"data": url.partition(",")[2], "format": form}}
         return {"type": "image_url", "image_url": {"url": url, **({"detail": media.detail} if media.detail else {})}}
     if kind == "data":
