@@ -42,14 +42,15 @@ def _parts(event: SessionEvent, names: Mapping[str, str]) -> Iterator[dict[str, 
             if own and part.reasoning.signature:
                 signature = {"thought_signature": base64.b64encode(part.reasoning.signature).decode()}
             continue
-        for said in _part(part, names):
+        for said in parts_of(part, names):
             yield said | signature
             signature = {}
     if signature:
         yield {"text": ""} | signature
 
 
-def _part(part: Part, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def parts_of(part: Part, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """What a part is for Gemini; nothing for reasoning. `names`: of tools, by call id, for results that have none."""
     match part.WhichOneof("content"):
         case "text" if part.text:
             yield {"text": part.text}
@@ -79,4 +80,7 @@ def _response(result: ToolResultPart, names: Mapping[str, str]) -> dict[str, Any
 def _media(media: MediaPart) -> dict[str, Any]:
     if media.WhichOneof("source") == "data":
         return {"inline_data": {"mime_type": media.mime_type, "data": base64.b64encode(media.data).decode()}}
+    head, _, encoded = media.uri.partition(";base64,")
+    if head.startswith("data:"):
+        return {"inline_data": {"mime_type": media.mime_type or head[5:].partition(";")[0], "data": encoded}}
     return {"file_data": {"mime_type": media.mime_type, "file_uri": media.uri or media.file_id}}

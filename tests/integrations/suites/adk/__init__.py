@@ -1,0 +1,1 @@
+"""The adapter of Google's ADK, with the real package."""
