@@ -29,11 +29,21 @@ def run(*command: str, address: str) -> str:
     return done.stdout
 
 
+def example_output(name: str, address: str) -> str:
+    """What an example prints."""
+    return run(str(ROOT / "client/python/examples/integrations" / name), address=address)
+
+
+def page_output(name: str, address: str) -> str:
+    """What the program of a page prints."""
+    page = (ROOT / "docs/integrations" / name).read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return run("-c", program.replace("127.0.0.1:7443", address), address=address)
+
+
 def test_example_prints_the_conversation(address: str) -> None:
-    assert run(str(ROOT / "client/python/examples/integrations/langgraph_agent.py"), address=address) == PRINTED
+    assert example_output("langgraph_agent.py", address) == PRINTED
 
 
 def test_ten_lines_of_the_page_run(address: str) -> None:
-    page = (ROOT / "docs/integrations/langgraph.md").read_text(encoding="utf-8")
-    (program,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert run("-c", program.replace("127.0.0.1:7443", address), address=address) == "You said: hello\n"
+    assert page_output("langgraph.md", address) == "You said: hello\n"

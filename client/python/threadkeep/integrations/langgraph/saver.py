@@ -283,7 +283,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[int]):
 
     def get_next_version(self, current: int | None, channel: None) -> int:
         """Return the version that follows: a number. A thread that was imported from SQLite or PostgreSQL has texts that begin
-        with a number, and goes on with those."""
+        with a number, and continues with those."""
         known: Any = current
         if isinstance(known, str):
             following: Any = f"{int(known.partition('.')[0]) + 1:032}.0"
