@@ -1,0 +1,1 @@
+"""The adapter of Microsoft's Agent Framework, with its own runner and objects."""
