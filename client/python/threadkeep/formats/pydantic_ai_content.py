@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..v1.message_pb2 import MediaPart, Part
+from . import data_urls
 from .fields import FieldError
 from .openai import clean, json_text
 
@@ -72,20 +73,16 @@ def _items(parts: Iterable[Part]) -> Iterator[str | dict[str, Any]]:
 def _media(media: MediaPart) -> str | dict[str, Any]:
     """The item of a media part; a text for a file of a provider that is not known."""
     detail = {"vendor_metadata": {"detail": media.detail}} if media.detail else {}
+    if media.uri.startswith("data:"):
+        media = data_urls.media_of(media.uri, media.mime_type)
     match media.WhichOneof("source"):
         case "data":
             return _binary(media.mime_type, media.data) | detail
-        case "uri" if media.uri.startswith("data:"):
-            head, _, encoded = media.uri[5:].partition(",")
-            try:
-                return _binary(head.partition(";")[0] or media.mime_type, base64.b64decode(encoded)) | detail
-            except (binascii.Error, ValueError):
-                return media.uri
-        case "uri":
+        case "uri" if not media.uri.startswith("data:"):
             kind = _KINDS.get(media.mime_type.partition("/")[0], "document-url")
             known = {} if media.mime_type.endswith("/*") else {"media_type": media.mime_type or "application/octet-stream"}
             return {"kind": kind, "url": media.uri, **known, **detail}
-    return f"[file {media.file_id}]"
+    return media.uri or f"[file {media.file_id}]"
 
 
 def _binary(mime_type: str, data: bytes) -> dict[str, Any]:

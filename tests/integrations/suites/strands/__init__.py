@@ -1,0 +1,1 @@
+"""The adapter of Strands Agents, with the real package."""
