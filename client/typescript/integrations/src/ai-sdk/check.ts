@@ -1,0 +1,3 @@
+import { requireVersion } from "../versions.js";
+
+requireVersion("ai", ">=7 <8", "ai-sdk");
