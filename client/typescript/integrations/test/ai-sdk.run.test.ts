@@ -173,7 +173,7 @@ test("stop ends the recording, its replays and the model's call", async () => {
   const forever = new Promise<void>(() => {});
   const { chats, streams, post } = application(client, scripted([...words("Once upon a time").slice(0, 2), () => forever]));
   const chatId = await chats.createChat();
-  const response = await post({ id: chatId, message: asked("Tell me a story"), trigger: "submit-message" });
+  const response = await post({ id: chatId, message: asked("Write a story"), trigger: "submit-message" });
   const shown = response.text();
   while ((await streams.activeStreamId(chatId)) === null) await pause(20);
   const replay = (await streams.response(chatId)).text();
@@ -209,7 +209,7 @@ test("a recording that fails is reported, and does not end the response", async 
   assert.ok(errors.length > 0);
 });
 
-test("a run goes on when the server is killed in the middle and started again; nothing is lost or stored twice", async (context) => {
+test("a run continues when the server is killed in the middle and started again; nothing is lost or stored twice", async (context) => {
   const server = await KillableServer.start(context);
   const client = freshClient(server.address);
   const restart = async () => {

@@ -121,8 +121,8 @@ class Reader<M extends { id: string }> {
   readonly found: Stored<M>[] = [];
   readonly #own = new Map<string, Stored<M>>();
   readonly #calls = new Map<string, { part: MessagePart; stored: Stored<M> }>();
-  /** The answer that a further event of the same author continues. */
-  #open: { stored: Stored<M>; author: string } | undefined;
+  /** The answer that a further event of the same author continues: with a new step if the last one has results. */
+  #open: { stored: Stored<M>; author: string; settled: boolean } | undefined;
 
   constructor(private readonly dialect: Dialect<M>) {}
 
@@ -169,7 +169,8 @@ class Reader<M extends { id: string }> {
     }
     const stored = this.#answer(event, role, results[0]);
     const all = this.dialect.partsOf(stored.message);
-    if (role === Role.ASSISTANT) all.push({ type: "step-start" });
+    if (role === Role.ASSISTANT && (all.length === 0 || this.#open?.settled)) all.push({ type: "step-start" });
+    if (this.#open?.stored === stored) this.#open.settled = results.length > 0;
     all.push(...shown);
     this.#remember(stored, shown);
     for (const result of results) this.#addResult(stored, result);
@@ -185,7 +186,7 @@ class Reader<M extends { id: string }> {
       return stored;
     }
     const begun = this.#push(this.dialect.begun(event, Role.ASSISTANT), event);
-    this.#open = { stored: begun, author: event.author };
+    this.#open = { stored: begun, author: event.author, settled: false };
     return begun;
   }
 

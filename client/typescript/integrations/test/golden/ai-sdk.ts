@@ -8,7 +8,7 @@ import { PIXEL, type Atom } from "../atoms.js";
 
 const input = (city: string, more: object = {}) => ({ city, ...more });
 
-/** The question, and the answer as far as it is when the run is interrupted: a person is asked about the booking. */
+/** The question, and the answer as far as it is when the run is interrupted: a person has to approve the booking. */
 const QUESTION: UIMessage = {
   id: "question",
   role: "user",
