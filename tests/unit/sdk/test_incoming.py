@@ -264,6 +264,14 @@ def test_a_context_for_gemini_names_the_functions_of_results() -> None:
     ]
 
 
+@pytest.mark.parametrize("mime_type", ["", "image/png"])
+def test_media_in_a_data_url_is_inline_data_for_gemini(mime_type: str) -> None:
+    event = threadkeep.user([threadkeep.media(mime_type, uri="data:image/png;base64,iVBORw0KGgo=")])
+    assert context(event).to_gemini()["contents"][0]["parts"] == [
+        {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}}
+    ]
+
+
 def test_a_context_as_text_has_a_line_for_each_statement() -> None:
     assert context(*TALK).text().splitlines() == [
         "system: be kind",

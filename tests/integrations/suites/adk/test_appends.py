@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from google.adk.errors import StaleSessionError
@@ -220,6 +221,34 @@ async def test_writer_of_a_session_that_the_server_compacted_is_not_stale(
     assert texts(found)[-1] == "next answer"
     assert "question 0" not in texts(found)
     assert found._storage_update_marker == session._storage_update_marker
+
+
+async def test_writer_of_a_session_with_a_policy_is_never_stale(
+    service: Service, client: AsyncClient, app: str, session: Session
+) -> None:
+    ref = SessionRef(app=app, user_id=USER, session_id="s1")
+    policy = compaction.policy(compaction.turns_over(3), compaction.turn_window(2))
+    await client.session(ref).policy().set(policy)
+    for n in range(30):
+        await service.append_event(session, said(f"question {n}"))
+        await service.append_event(session, said(f"answer {n}", author="helper"))
+    deadline = time.monotonic() + 30
+    while not (compactions := [each async for each in client.compactions(ref)]) and time.monotonic() < deadline:
+        await asyncio.sleep(0.05)
+        await service.append_event(session, said("another question"))
+    assert compactions
+    stored = [each.id async for each in client.events(ref) if not each.synthetic]
+    assert stored == [event.id for event in session.events]
+
+
+async def test_state_that_another_program_changed_is_not_stale(
+    service: Service, client: AsyncClient, app: str, session: Session
+) -> None:
+    await client.session(SessionRef(app=app, user_id=USER, session_id="s1")).state().patch({"k": 1, "other": 1})
+    await client.user_state(USER, app=app).patch({"k": 2})
+    await client.app_state(app).patch({"k": 3})
+    await service.append_event(session, changed({"k": 0}))
+    assert (await read(service, app, "s1")).state == {"k": 0, "other": 1, "user:k": 2, "app:k": 3}
 
 
 async def test_writer_of_a_session_that_was_compacted_and_written_is_stale(
