@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
@@ -20,7 +21,7 @@ from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from tests.integrations.suites.langgraph.golden import config_of, graph_of
-from threadkeep import AsyncClient, Client
+from threadkeep import AsyncClient, Client, event_filter
 from threadkeep.errors import SessionAlreadyExists, SessionNotFound
 from threadkeep.integrations.langgraph import ThreadkeepSaver
 
@@ -57,6 +58,44 @@ async def test_checkpoint_read_by_another_saver_is_equal(client: AsyncClient) ->
     found = await ThreadkeepSaver(client).aget_tuple(stored)
     assert found is not None
     assert found.checkpoint == checkpoint
+
+
+async def test_checkpoint_of_six_megabytes_is_kept(client: AsyncClient) -> None:
+    checkpoint = checkpoint_of(raw=b"\n\xff" * 3_000_000)
+    stored = await put(ThreadkeepSaver(client), thread(), checkpoint)
+    found = await ThreadkeepSaver(client).aget_tuple(stored)
+    assert found is not None
+    assert found.checkpoint == checkpoint
+
+
+async def test_checkpoint_stays_when_the_window_is_cleared_and_goes_when_it_is_erased(client: AsyncClient) -> None:
+    saver, config = ThreadkeepSaver(client), thread()
+    stored = await put(saver, config, checkpoint_of())
+    await saver.aput_writes(stored, [("x", 1)], "task")
+    await client.clear(config["configurable"]["thread_id"])
+    found = await saver.aget_tuple(config)
+    assert found is not None
+    assert found.pending_writes == [("task", "x", 1)]
+    await client.clear(config["configurable"]["thread_id"], erase=True)
+    assert await saver.aget_tuple(config) is None
+    assert await saver.aget_tuple(stored) is None
+    assert await listed(saver, config) == []
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_each_durability_keeps_state_and_messages(client: AsyncClient, durability: Any) -> None:
+    saver = ThreadkeepSaver(client)
+    graphs: list[Callable[[ThreadkeepSaver], Any]] = [graph_of, delta_graph]
+    for make in graphs:
+        config = config_of(f"{make.__name__}-{durability}")
+        for number in range(2):
+            given: Any = {"messages": [HumanMessage(f"hello {number}", id=f"hello-{number}")]}
+            await make(saver).ainvoke(given, config, durability=durability)
+        state = await make(ThreadkeepSaver(client)).aget_state(config)
+        ids = [message.id for message in state.values["messages"]]
+        assert [each for each in ids if each.startswith("hello")] == ["hello-0", "hello-1"]
+        root = event_filter(branch_match="exact")
+        assert [event.id async for event in client.events(config["configurable"]["thread_id"], root)] == ids
 
 
 async def test_checkpoint_put_again_changes_nothing(client: AsyncClient) -> None:

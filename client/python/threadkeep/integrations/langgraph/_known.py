@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from ...formats.langgraph import Record, Write, write_of
@@ -13,11 +15,12 @@ _MOST_REMEMBERED = 4096
 
 
 class Recent(Generic[Value]):
-    """Values of the keys that were used last."""
+    """Values of the keys that were set last. Threads may share it."""
 
     def __init__(self, most: int = _MOST_REMEMBERED) -> None:
         self._values: OrderedDict[Any, Value] = OrderedDict()
         self._most = most
+        self._lock = Lock()
 
     def get(self, key: Any, default: Value) -> Value:
         """The value of a key."""
@@ -25,14 +28,20 @@ class Recent(Generic[Value]):
 
     def put(self, key: Any, value: Value) -> None:
         """Sets a value; the one that was set longest ago may be forgotten."""
-        self._values[key] = value
-        self._values.move_to_end(key)
-        if len(self._values) > self._most:
-            self._values.popitem(last=False)
+        self.update(key, value, lambda _: value)
+
+    def update(self, key: Any, default: Value, change: Callable[[Value], Value]) -> None:
+        """Sets a value to what a function makes of the one before it, by default of `default`."""
+        with self._lock:
+            self._values[key] = change(self._values.get(key, default))
+            self._values.move_to_end(key)
+            if len(self._values) > self._most:
+                self._values.popitem(last=False)
 
     def pop(self, key: Any, default: Value) -> Value:
         """Removes a key and returns its value."""
-        return self._values.pop(key, default)
+        with self._lock:
+            return self._values.pop(key, default)
 
 
 class Seqs:
@@ -52,8 +61,7 @@ class Seqs:
 
     def writing(self, thread_id: str, checkpoint_id: str) -> None:
         """Notes that writes of a checkpoint are sent, before they are."""
-        key = (thread_id, checkpoint_id)
-        self._floors.put(key, self._floors.get(key, self._last.get(thread_id, 0)))
+        self._floors.update((thread_id, checkpoint_id), self._last.get(thread_id, 0), lambda floor: floor)
 
     def floor(self, thread_id: str, checkpoint_id: str) -> int:
         """The floor of a checkpoint that is sent now."""

@@ -53,7 +53,7 @@ class Stored:
 
     def store(self, thread_id: str, messages: Iterable[BaseMessage]) -> None:
         """Notes that messages of a thread are stored."""
-        self._stored.put(thread_id, self._stored.get(thread_id, {}) | keyed(messages))
+        self._stored.update(thread_id, {}, lambda known: known | keyed(messages))
 
     def forget(self, thread_id: str) -> None:
         """Forgets a thread that was deleted."""
@@ -88,8 +88,7 @@ class Conversation(Stored):
     def wrote(self, thread_id: str, checkpoint_id: str, order: tuple[str, str, int], channel: str, value: Any) -> None:
         """Notes a write to a checkpoint, which may be all that its child is made of."""
         if channel == self._channel:
-            key = (thread_id, checkpoint_id)
-            self._written.put(key, {**self._written.get(key, {}), order: value})
+            self._written.update((thread_id, checkpoint_id), {}, lambda written: {**written, order: value})
 
     def in_state(self, checkpoint: Mapping[str, Any]) -> list[BaseMessage]:
         """The messages of a checkpoint."""
