@@ -15,9 +15,10 @@ from langgraph.config import get_config  # noqa: E402
 from langgraph.graph.message import REMOVE_ALL_MESSAGES  # noqa: E402
 from langgraph.runtime import Runtime  # noqa: E402
 
-from .._convert import CreateOptions  # noqa: E402
+from .._convert import CreateOptions, SessionLike, session_ref  # noqa: E402
 from ..memory import MemoryProvider  # noqa: E402
 from ..v1.event_pb2 import SessionEvent  # noqa: E402
+from ..v1.session_pb2 import SessionRef  # noqa: E402
 from ._bridge import AnyClient, Bridge, Calls, chunks  # noqa: E402
 from .langgraph._messages import Stored, messages_of  # noqa: E402
 
@@ -36,23 +37,24 @@ class ThreadkeepMiddleware(AgentMiddleware[State, Any, Any]):
     broke off is resumed by `invoke({"messages": []})`: it continues with the tools or the model.
 
     client: an AsyncClient for `ainvoke` and `astream`; a Client for `invoke` and `stream`, whose asynchronous calls use
-    threads. session_id: the session, or a function that returns it for a run's runtime; by default the `thread_id` of the
-    run's config. memory: what the agent reads and whether it writes; by default the context within the server's size, without
-    instructions to models. create: how a session is created, for example {"never_expires": True}. Errors of calls are
-    `ThreadkeepError`.
+    threads. session: the session, or a function that returns it for a run's runtime; by default the `thread_id` of the run's
+    config. An id is of the client's user, a SessionRef names another. memory: what the agent reads and whether it writes; by
+    default the context within the server's size, without instructions to models. create: how a session is created, for example
+    {"never_expires": True}. Errors of calls are `ThreadkeepError`.
     """
 
     def __init__(
         self,
         client: AnyClient,
-        session_id: str | Callable[[Runtime[Any]], str] | None = None,
+        session: SessionLike | Callable[[Runtime[Any]], SessionLike] | None = None,
         *,
         memory: MemoryProvider | None = None,
         create: CreateOptions | None = None,
     ) -> None:
         super().__init__()
         self.tools = ()
-        self._session_id = session_id
+        self._client = client
+        self._of_run = session
         stored = Stored()
         memory = memory or MemoryProvider.limited_window().without_system()
         self._bridge = Bridge(client, lambda calls: _History(calls, stored, memory, create))
@@ -107,13 +109,13 @@ class ThreadkeepMiddleware(AgentMiddleware[State, Any, Any]):
     async def _astore(self, state: State, runtime: Runtime[Any]) -> None:
         await self._bridge.awaited.store(self._session(runtime), state["messages"], _run_id(runtime))
 
-    def _session(self, runtime: Runtime[Any]) -> str:
-        if callable(self._session_id):
-            return self._session_id(runtime)
-        found = self._session_id or get_config().get("configurable", {}).get("thread_id")
-        if not found:
-            raise ValueError("no session: give ThreadkeepMiddleware a session_id, or the run's config a thread_id")
-        return str(found)
+    def _session(self, runtime: Runtime[Any]) -> SessionRef:
+        found = self._of_run(runtime) if callable(self._of_run) else self._of_run
+        if found is None:
+            found = str(get_config().get("configurable", {}).get("thread_id") or "")
+        if found == "":
+            raise ValueError("no session: give ThreadkeepMiddleware a session, or the run's config a thread_id")
+        return session_ref(found, self._client.app, self._client.user_id)
 
 
 class _History:
@@ -125,30 +127,31 @@ class _History:
         self._memory = memory
         self._create = create or True
 
-    async def begin(self, session_id: str, messages: Sequence[AnyMessage], run_id: str) -> Update:
+    async def begin(self, session: SessionRef, messages: Sequence[AnyMessage], run_id: str) -> Update:
         """The messages of a run: the history, then those that are not in it. Calls that never returned get a result if the run
         has messages that follow them."""
-        context = await self._calls(lambda client: client.get_context(session_id, self._memory))
+        context = await self._calls(lambda client: client.get_context(session, self._memory))
         history = [message for event in context.events for message in messages_of(event.pb)]
         known = {message.id for message in history}
         new: list[BaseMessage] = [message for message in messages if message.id not in known]
         if new and history:
             new = [*_interrupted(history), *new]
-        await self.store(session_id, new, run_id)
+        await self.store(session, new, run_id)
         return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *history, *new]} if history else None
 
-    async def store(self, session_id: str, messages: Sequence[BaseMessage], run_id: str) -> None:
+    async def store(self, session: SessionRef, messages: Sequence[BaseMessage], run_id: str) -> None:
         """Stores messages that are not stored. A message with a stored id replaces it only if this process knows that one."""
-        changed = self._stored.changed(session_id, messages, run_id=run_id)
+        key = f"{session.app}\n{session.user_id}\n{session.session_id}"
+        changed = self._stored.changed(key, messages, run_id=run_id)
         for events, if_exists in ((changed.added, "ignore"), (changed.edited, "replace")):
             for some in chunks(events, _MOST_EVENTS):
-                await self._append(session_id, some, if_exists)
-        self._stored.store(session_id, changed.messages)
+                await self._append(session, some, if_exists)
+        self._stored.store(key, changed.messages)
 
-    async def _append(self, session_id: str, events: Sequence[SessionEvent], if_exists: str) -> None:
+    async def _append(self, session: SessionRef, events: Sequence[SessionEvent], if_exists: str) -> None:
         await self._calls(
             lambda client: client.append(
-                session_id, *events, create_if_missing=self._create, if_exists=if_exists, memory=self._memory
+                session, *events, create_if_missing=self._create, if_exists=if_exists, memory=self._memory
             )
         )
 

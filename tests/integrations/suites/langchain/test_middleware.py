@@ -12,9 +12,10 @@ from langchain.agents import create_agent
 from langchain.tools import tool
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.runtime import Runtime
 
 from tests.integrations.suites.langgraph.scripted import ScriptedModel, weather_script
-from threadkeep import AsyncClient, Client, assistant, event_filter, system, user
+from threadkeep import AsyncClient, Client, SessionRef, assistant, event_filter, system, user
 from threadkeep import tool_call as call_part
 from threadkeep.integrations.langchain import ThreadkeepMiddleware
 from threadkeep.memory import MemoryProvider
@@ -67,9 +68,14 @@ async def test_agent_reads_what_others_wrote_without_their_instructions(client: 
 async def test_session_is_the_thread_of_the_config_or_what_a_function_returns(client: AsyncClient) -> None:
     by_thread = agent_of(ThreadkeepMiddleware(client))
     await by_thread.ainvoke({"messages": ["one"]}, {"configurable": {"thread_id": "by-thread"}})
-    by_context = agent_of(ThreadkeepMiddleware(client, lambda runtime: f"of-{runtime.context['user']}"), context_schema=dict)
-    await by_context.ainvoke({"messages": ["one"]}, context={"user": "ada"})
-    assert {session.ref.session_id async for session in client.sessions()} == {"by-thread", "of-ada"}
+
+    def of_run(runtime: Runtime[Any]) -> SessionRef:
+        return SessionRef(app=client.app, user_id=runtime.context["user"], session_id="by-context")
+
+    by_context = agent_of(ThreadkeepMiddleware(client, of_run), context_schema=dict)
+    await by_context.ainvoke({"messages": ["one"]}, context={"user": "bob"})
+    found = {(session.ref.user_id, session.ref.session_id) async for session in client.sessions(any_user=True)}
+    assert found == {("ada", "by-thread"), ("bob", "by-context")}
     with pytest.raises(ValueError, match="thread_id"):
         await by_thread.ainvoke({"messages": ["one"]})
 

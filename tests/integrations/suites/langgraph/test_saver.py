@@ -275,6 +275,24 @@ async def test_pruned_thread_continues_and_keeps_its_conversation(client: AsyncC
     assert [message.id for message in (await graph.aget_state(config_of(thread_id))).values["messages"]] == ["2"]
 
 
+async def test_savers_of_two_users_share_a_client_and_no_thread(client: AsyncClient) -> None:
+    savers = [ThreadkeepSaver(client), ThreadkeepSaver(client, user_id="bob")]
+    for saver, text in zip(savers, ("of ada", "of bob"), strict=True):
+        await graph_of(saver).ainvoke({"messages": [HumanMessage(text, id="1")]}, config_of("same"))
+    for saver, text in zip(savers, ("of ada", "of bob"), strict=True):
+        state = await graph_of(saver).aget_state(config_of("same"))
+        assert [message.text for message in state.values["messages"]] == [text]
+        assert len(await listed(saver, None)) == 3
+    await savers[1].acopy_thread("same", "copy")
+    await savers[1].aprune(["copy"])
+    assert len(await listed(savers[1], config_of("copy"))) == 1
+    await savers[1].adelete_thread("same")
+    assert {(each.ref.user_id, each.ref.session_id) async for each in client.sessions(any_user=True)} == {
+        ("ada", "same"),
+        ("bob", "copy"),
+    }
+
+
 async def test_copy_of_an_unknown_thread_and_onto_a_thread_are_refused(client: AsyncClient) -> None:
     saver = ThreadkeepSaver(client)
     one, other = await put(saver, thread(), checkpoint_of()), await put(saver, thread(), checkpoint_of())

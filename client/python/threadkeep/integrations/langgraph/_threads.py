@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..._convert import CreateOptions
+from ..._async.client import AsyncClient
+from ..._convert import CreateOptions, SessionLike
 from ...errors import EventNotFound, SessionNotFound
 from ...filters import Authors, Filter, event_filter
 from ...formats.langgraph import (
@@ -26,6 +27,7 @@ from ...formats.langgraph import (
 )
 from ...v1.event_pb2 import SessionEvent
 from ...v1.event_service_pb2 import ListUserEventsResponse
+from ...v1.session_pb2 import SessionRef
 from ...values.pages import EventPage
 from .._bridge import Calls, chunks
 from ._known import Seqs, Writes
@@ -43,10 +45,17 @@ _MOST_RUNS = 64
 class Threads:
     """Threads on a server. A thread is the session with its id."""
 
-    def __init__(self, calls: Calls, seqs: Seqs, create: CreateOptions | None) -> None:
+    def __init__(self, calls: Calls, seqs: Seqs, create: CreateOptions | None, user_id: str | None) -> None:
         self._calls = calls
         self._seqs = seqs
         self._create = create or True
+        self._user_id = user_id
+
+    def _session(self, client: AsyncClient, thread_id: str) -> SessionLike:
+        """The session of a thread: of the client's user, or of the one that is given."""
+        if self._user_id is None:
+            return thread_id
+        return SessionRef(app=client.app, user_id=self._user_id, session_id=thread_id)
 
     async def put(self, thread_id: str, record: Record, about: dict[str, Any], messages: Changed) -> None:
         """Stores a checkpoint with the new messages of the conversation, all or none: a crash cannot part them.
@@ -80,7 +89,9 @@ class Threads:
 
     async def _append_some(self, thread_id: str, events: Sequence[SessionEvent], if_exists: str) -> None:
         appended = await self._calls(
-            lambda client: client.append(thread_id, *events, create_if_missing=self._create, if_exists=if_exists)
+            lambda client: client.append(
+                self._session(client, thread_id), *events, create_if_missing=self._create, if_exists=if_exists
+            )
         )
         self._seqs.saw(thread_id, appended.last_seq)
 
@@ -105,7 +116,7 @@ class Threads:
     async def _stored(self, thread_id: str, namespace: str, checkpoint_id: str) -> SessionEvent | None:
         try:
             event_id = checkpoint_event_id(namespace, checkpoint_id)
-            event = await self._calls(lambda client: client.get_event(thread_id, event_id))
+            event = await self._calls(lambda client: client.get_event(self._session(client, thread_id), event_id))
         except (SessionNotFound, EventNotFound):
             return None
         return event.pb
@@ -160,7 +171,9 @@ class Threads:
 
     async def _page(self, thread_id: str, wanted: Filter, order: str, size: int, token: str) -> EventPage:
         return await self._calls(
-            lambda client: client.events_page(thread_id, wanted, order=order, page_size=size, page_token=token)
+            lambda client: client.events_page(
+                self._session(client, thread_id), wanted, order=order, page_size=size, page_token=token
+            )
         )
 
     async def of_user(self) -> list[str]:
@@ -181,15 +194,15 @@ class Threads:
         return found
 
     async def _user_page(self, wanted: Filter, token: str) -> ListUserEventsResponse:
-        return await self._calls(lambda client: client.user_events_page(filter=wanted, page_token=token))
+        return await self._calls(lambda client: client.user_events_page(user_id=self._user_id, filter=wanted, page_token=token))
 
     async def delete(self, thread_id: str) -> None:
         """Deletes a thread: the session, with the conversation in it."""
-        await self._calls(lambda client: client.delete_session(thread_id))
+        await self._calls(lambda client: client.delete_session(self._session(client, thread_id)))
 
     async def copy(self, source: str, target: str) -> None:
         """Makes a thread that is a copy of another one. Raises SessionNotFound, SessionAlreadyExists."""
-        await self._calls(lambda client: client.fork(source, target))
+        await self._calls(lambda client: client.fork(self._session(client, source), target))
 
     async def erase(self, thread_id: str, records: Iterable[Record]) -> None:
         """Erases checkpoints with their writes."""
@@ -204,7 +217,7 @@ class Threads:
             await self._erase_some(thread_id, some)
 
     async def _erase_some(self, thread_id: str, event_ids: Sequence[str]) -> None:
-        await self._calls(lambda client: client.erase_events(thread_id, event_ids))
+        await self._calls(lambda client: client.erase_events(self._session(client, thread_id), event_ids))
 
     async def erase_runs(self, run_ids: Sequence[str]) -> None:
         """Erases what runs stored: checkpoints with their writes, and messages."""

@@ -34,7 +34,8 @@ class ThreadkeepSaver(BaseCheckpointSaver[int]):
     client: says the app and the user of the sessions. An AsyncClient for `ainvoke` and `astream`; a Client for `invoke` and
     `stream`, whose asynchronous methods use threads. messages: the channel whose new messages are also stored as events of the
     conversation, in the same commit, for agents of other frameworks; None stores none. create: how a thread's session is
-    created, for example {"never_expires": True}; by default it expires as the server says. serde: as in LangGraph.
+    created, for example {"never_expires": True}; by default it expires as the server says. user_id: whose threads it keeps; by
+    default the client's user. A saver for each user may share the client. serde: as in LangGraph.
 
     Deletions need the role admin. Errors of calls are `ThreadkeepError`.
     """
@@ -45,11 +46,12 @@ class ThreadkeepSaver(BaseCheckpointSaver[int]):
         *,
         messages: str | None = "messages",
         create: CreateOptions | None = None,
+        user_id: str | None = None,
         serde: SerializerProtocol | None = None,
     ) -> None:
         super().__init__(serde=serde)
         seqs = Seqs()
-        self._bridge = Bridge(client, lambda calls: Threads(calls, seqs, create))
+        self._bridge = Bridge(client, lambda calls: Threads(calls, seqs, create, user_id))
         self._conversation = Conversation(messages)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
