@@ -62,6 +62,7 @@ class Scripted(BaseLlm):
 
     model: str = "scripted"
     answers: list[types.Content]
+    usage: types.GenerateContentResponseUsageMetadata | None = None
     _requests: list[LlmRequest] = PrivateAttr(default_factory=list)
 
     @property
@@ -73,7 +74,7 @@ class Scripted(BaseLlm):
         """Says the next answer."""
         contents = [each.model_copy(deep=True) for each in llm_request.contents]
         self._requests.append(llm_request.model_copy(update={"contents": contents}))
-        yield LlmResponse(content=self.answers[len(self._requests) - 1])
+        yield LlmResponse(content=self.answers[len(self._requests) - 1], usage_metadata=self.usage)
 
 
 def scripted(*answers: types.Content | str) -> Scripted:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from google.adk.events import Event, EventActions
 from google.adk.events.event_actions import EventCompaction
+from google.adk.models.cache_metadata import CacheMetadata
 from google.adk.sessions import Session
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
@@ -58,6 +59,7 @@ EVENTS = {
             prompt_token_count=7, candidates_token_count=5, thoughts_token_count=3, total_token_count=15
         ),
     ),
+    "cache metadata": said("x", cache_metadata=CacheMetadata(fingerprint="f", contents_count=3)),
     "custom metadata": said("x", custom_metadata={"a": 1, "b": {"c": [None, True, 1.5, "é"]}}),
     "long-running ids": Event(
         author="helper", content=content(call("book", "c2"), call("book", "c1")), long_running_tool_ids={"c2", "c1"}

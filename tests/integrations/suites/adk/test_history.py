@@ -9,6 +9,7 @@ import pytest
 from google.adk.apps import App
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+from google.adk.artifacts import InMemoryArtifactService
 from google.adk.events import Event, EventActions
 from google.adk.events.event_actions import EventCompaction
 from google.adk.runners import Runner
@@ -83,6 +84,33 @@ async def test_rewind_sets_keys_of_the_initial_state_to_null(service: Service, a
     assert (await read(service, app, "s1")).state["first"] is None
 
 
+async def test_rewind_saves_artifacts_of_the_session_again(service: Service, app: str) -> None:
+    async def draw(text: str, tool_context: ToolContext) -> dict[str, Any]:
+        """Saves a text as an artifact."""
+        for name in ("picture", f"picture-{text}", "user:album"):
+            await tool_context.save_artifact(name, types.Part.from_bytes(data=text.encode(), mime_type="text/plain"))
+        return {"saved": True}
+
+    artifacts = InMemoryArtifactService()
+    answers = [answer for text in "ab" for answer in (content(call("draw", f"c-{text}", text=text)), "saved")]
+    runner = Runner(
+        agent=agent(scripted(*answers), draw),
+        app_name=app,
+        session_service=service,
+        artifact_service=artifacts,
+        auto_create_session=True,
+    )
+    runs = [await run(runner, "s1", text) for text in "ab"]
+    before = runs[1][0].invocation_id
+    await runner.rewind_async(user_id=USER, session_id="s1", rewind_before_invocation_id=before)
+    rewind = (await read(service, app, "s1")).events[-1]
+    assert rewind.actions.artifact_delta == {"picture": 2, "picture-b": 1}
+    restored = await artifacts.load_artifact(app_name=app, user_id=USER, session_id="s1", filename="picture")
+    assert restored is not None
+    assert restored.inline_data is not None
+    assert restored.inline_data.data == b"a"
+
+
 class Summarizer(BaseEventsSummarizer):
     """Summarizes by counting."""
 
@@ -96,9 +124,9 @@ class Summarizer(BaseEventsSummarizer):
         return Event(author="user", invocation_id=Event.new_id(), actions=EventActions(compaction=summary))
 
 
-async def compacted(service: Service, app: str, model: Any, runs: int) -> None:
-    """A session whose runner compacts after every second run."""
-    config = EventsCompactionConfig(summarizer=Summarizer(), compaction_interval=2, overlap_size=0)
+async def compacted(service: Service, app: str, model: Any, runs: int, **trigger: int) -> None:
+    """A session whose runner compacts after every second run, or as the trigger says."""
+    config = EventsCompactionConfig(summarizer=Summarizer(), **(trigger or {"compaction_interval": 2, "overlap_size": 0}))
     runner = Runner(
         app=App(name=app, root_agent=agent(model), events_compaction_config=config),
         session_service=service,
@@ -124,6 +152,30 @@ async def test_run_after_a_compaction_sees_the_summary_in_place_of_what_it_cover
     seen = [part.text for each in model.requests[-1].contents for part in each.parts or ()]
     assert [text for text in seen if text and "question" in text] == ["question 2"]
     assert any("summary of 4 events" in (text or "") for text in seen)
+
+
+async def test_later_compaction_takes_the_place_of_one_that_it_covers(service: Service, app: str) -> None:
+    model = scripted("a0", "a1", "a2")
+    await compacted(service, app, model, 3, compaction_interval=1, overlap_size=1)
+    found = await read(service, app, "s1")
+    summaries = [event.actions.compaction for event in found.events if event.actions.compaction]
+    assert [each.start_timestamp <= found.events[0].timestamp for each in summaries] == [True, True, False]
+    seen = [part.text for each in model.requests[-1].contents for part in each.parts or () if part.text]
+    assert [text for text in seen if "summary of" in text] == ["summary of 4 events"]
+    assert len(found.events) == 9
+
+
+async def test_compaction_by_tokens_keeps_the_newest_events(service: Service, app: str) -> None:
+    usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=100, total_token_count=110)
+    model = scripted("a0", "a1", "a2")
+    model.usage = usage
+    await compacted(service, app, model, 2, token_threshold=50, event_retention_size=1)
+    found = await read(service, app, "s1")
+    assert texts(found) == ["question 0", "a0", "question 1", "a1"]
+    ends = [event.actions.compaction.end_timestamp for event in found.events if event.actions.compaction]
+    assert ends
+    (last,) = [event.timestamp for event in found.events if event.content and event.content == content(types.Part(text="a1"))]
+    assert ends[-1] < last
 
 
 async def test_other_sdks_find_the_summary_of_a_compaction(service: Service, client: AsyncClient, app: str) -> None:

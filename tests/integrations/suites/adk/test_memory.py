@@ -124,6 +124,12 @@ async def test_words_of_every_script_are_found(service: Service, memory: Memory,
     assert await found(memory, app, query) == [text]
 
 
+async def test_long_text_is_found_by_its_first_and_last_words(service: Service, memory: Memory, app: str) -> None:
+    text = "beginning " + "filler words " * 25_000 + "ending"  # 325 kB
+    await memory.add_session_to_memory(await talked(service, app, text))
+    assert await found(memory, app, "beginning") == await found(memory, app, "ending") == [text]
+
+
 async def test_most_matching_memory_is_first_and_there_are_at_most_top_k(
     service: Service, memory: Memory, client: AsyncClient, app: str
 ) -> None:

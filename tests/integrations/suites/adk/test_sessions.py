@@ -34,6 +34,10 @@ async def test_unknown_session_is_none(service: Service, app: str) -> None:
     assert await service.get_session(app_name=app, user_id=USER, session_id=" ") is None
 
 
+async def test_flush_has_nothing_to_write(service: Service) -> None:
+    await service.flush()
+
+
 async def test_existing_id_raises_already_exists(service: Service, app: str) -> None:
     await service.create_session(app_name=app, user_id=USER, session_id="s1", state={"k": 1})
     with pytest.raises(AlreadyExistsError, match="s1"):
