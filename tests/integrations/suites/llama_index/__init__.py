@@ -1,0 +1,1 @@
+"""The adapter of LlamaIndex, with its own memory, agents and objects."""
