@@ -117,6 +117,17 @@ def test_messages_of_two_agents_are_apart(repository: Repository, session: str) 
     assert [said(repository, agent) for agent in ("a", "b.c", "b")] == [["u of a"], ["u of b.c"], ["u of b"]]
 
 
+def test_agents_of_a_session_created_again_are_listed_by_every_process(repository: Repository, session: str) -> None:
+    repository.create_agent(session, SessionAgent("b", {}, {}))
+    add(repository, user("u of b"), agent="b")
+    repository.delete_session(session)
+    repository.create_session(Session(session, SessionType.AGENT))
+    repository.create_agent(session, SessionAgent("b", {}, {}))
+    add(repository, user("u of b again"), agent="b")
+    assert said(repository, "b") == ["u of b again"]
+    assert said(Repository(repository._client), "b") == ["u of b again"]
+
+
 def test_update_of_a_message_replaces_it_in_its_place(repository: Repository, session: str, sync_client: Client) -> None:
     first, _, _ = add(repository, user("secret"), assistant("a1"), user("u2"))
     redacted = SessionMessage(first.message, 0, user("redacted"), created_at="later")

@@ -148,6 +148,13 @@ async def test_messages_are_added_once_for_each_message_not_for_each_text(memory
     assert len(await memory.search("tea")) == 3
 
 
+async def test_messages_of_two_runs_have_the_same_numbers_and_are_both_kept(sync_client: Client) -> None:
+    for text in ("tea in the first run", "tea in the second run"):
+        context = AddMessagesContext(sequence_numbers=[0])
+        assert await ThreadkeepMemoryStore(sync_client).add_messages([user(text)], context) == 1
+    assert len(await ThreadkeepMemoryStore(sync_client).search("tea")) == 2
+
+
 async def test_messages_without_text_are_left_out(memory: ThreadkeepMemoryStore) -> None:
     call: Any = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "t", "input": {}}}]}
     assert await memory.add_messages([call, user(" ")]) == 0

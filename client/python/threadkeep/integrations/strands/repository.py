@@ -64,6 +64,7 @@ class ThreadkeepSessionRepository(SessionRepository):
 
     def delete_session(self, session_id: str, **kwargs: Any) -> None:
         """Delete a session with its agents and messages. Raises SessionException if there is none."""
+        self._branches = {key: branch for key, branch in self._branches.items() if key[0] != session_id}
         if not self._client.delete_session(session_id).deleted:
             raise SessionException(f"Session {session_id} does not exist")
 
@@ -80,6 +81,7 @@ class ThreadkeepSessionRepository(SessionRepository):
                 handle.patch({_AGENT + agent_id: document}, expect=StateVersion(agents.version))
             except errors.VersionMismatch:  # another agent, which may have taken the root
                 continue
+            self._branches[session_id, agent_id] = branch
             return
         raise SessionException(f"Agent {agent_id} was not added to session {session_id}: its state changes all the time")
 
@@ -173,18 +175,18 @@ class ThreadkeepSessionRepository(SessionRepository):
 
     def _branch(self, session_id: str, agent_id: str) -> str:
         """The branch of an agent; the root for the first one."""
-        key = (session_id, agent_id)
-        if key not in self._branches:
-            agents = self._agents(session_id)
-            known = agents.get(_AGENT + agent_id)
-            if known is None:
-                return _branch_of(agent_id) if agents else ""
-            self._branches[key] = known["branch"]
-        return self._branches[key]
+        agents = self._agents(session_id)
+        known = agents.get(_AGENT + agent_id)
+        if known is None:
+            return _branch_of(agent_id) if agents else ""
+        self._branches[session_id, agent_id] = branch = str(known["branch"])
+        return branch
 
     def _events(self, session_id: str, agent_id: str, event_id: str, message: SessionMessage) -> list[SessionEvent]:
+        known = self._branches.get((session_id, agent_id))
+        branch = self._branch(session_id, agent_id) if known is None else known
         try:
-            return events_of(message.to_dict(), event_id, author=agent_id, branch=self._branch(session_id, agent_id))
+            return events_of(message.to_dict(), event_id, author=agent_id, branch=branch)
         except FieldError as error:
             raise SessionException(f"Message {message.message_id} of agent {agent_id}: {error}") from None
 
