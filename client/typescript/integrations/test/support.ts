@@ -13,14 +13,16 @@ import { connect, newEventId, type Client } from "@threadkeep/client";
 
 const ADDRESS = process.env["THREADKEEP_TEST_ADDRESS"]!;
 const PROGRAM = process.env["THREADKEEP_TEST_PROGRAM"]!;
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 150_000;
+/** On a loaded machine a server takes half a minute to start. */
+const PATIENT = { maxAttempts: 1_000, longestPauseMs: 500 };
 const opened: Client[] = [];
 
 after(() => opened.forEach((client) => client.close()));
 
 /** Returns a client of the shared server, with an app of its own. */
 export function freshClient(address = ADDRESS, app = `test-${newEventId()}`): Client {
-  const client = connect({ address, app, userId: "ada", retry: { maxAttempts: 60, longestPauseMs: 500 }, timeoutMs: 60_000 });
+  const client = connect({ address, app, userId: "ada", retry: PATIENT, timeoutMs: 180_000 });
   opened.push(client);
   return client;
 }
