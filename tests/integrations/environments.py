@@ -25,8 +25,18 @@ EDITIONS = {"newest": "highest", "oldest": "lowest-direct"}
 """The editions of an environment, with uv's resolution: the newest and the oldest versions of the tested range."""
 _UV = str(Path(sys.executable).with_name("uv"))
 _TESTING = ("pytest>=9", "pytest-asyncio>=1.3", "pytest-timeout>=2.4", "types-grpcio>=1.0.0.20250703", "types-protobuf>=6.32")
-_KITS = {"langgraph": ("langgraph-checkpoint-conformance>=0.0.2",)}
-"""The kits by which makers of a framework test its stores."""
+_DATABASES = ("aiosqlite>=0.21", "asyncpg>=0.30", "sqlalchemy[asyncio]>=2.0.40")
+_KITS = {
+    "adk": _DATABASES,
+    "langgraph": (
+        "langgraph-checkpoint-conformance>=0.0.2",
+        "langgraph-checkpoint-postgres>=3.1",
+        "langgraph-checkpoint-sqlite>=3.1",
+        "psycopg[binary]>=3.2.9",
+    ),
+    "openai_agents": _DATABASES,
+}
+"""The kits by which makers of a framework test its stores, and the stores of the framework's own that `import` reads."""
 
 
 def frameworks() -> list[str]:

@@ -23,10 +23,11 @@ BIN = Path(sys.executable).parent
 WITHIN = 500.0
 
 
-def run(*command: str, address: str = "") -> str:
+def run(*command: str, address: str = "", postgres: str = "") -> str:
     """What a program prints. It sees the sources, and nothing of the environment of this process."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "THREADKEEP_", "COV_"))}
     settings = {"PYTHONPATH": str(ROOT), "THREADKEEP_TEST_PROGRAM": str(BIN / "threadkeep"), "THREADKEEP_TEST_ADDRESS": address}
+    settings["THREADKEEP_TEST_POSTGRES"] = postgres
     done = subprocess.run(
         command,
         cwd=ROOT,

@@ -100,7 +100,7 @@ def test_errors_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
         (["sessions", "list", "--label", "x"], 2, "KEY=VALUE"),
         (["sessions", "delete", "s", "--json"], 2, "--yes"),
         (["export", "--json"], 2, "-o"),
-        (["import", "a", "b", "--prefix", "x"], 2, "one file"),
+        (["import", "a", "b", "--prefix", "x"], 2, "one source"),
         (["import", "no-such-file"], 1, "no-such-file: No such file"),
         (["info", "--address", "127.0.0.1:1"], 4, "threadkeep serve"),
     ],

@@ -75,10 +75,14 @@ class Importer:
             target.placed.append(item)
             return
         size = item.event.ByteSize()
-        full = len(target.events) >= self._most_events or target.size + size > self._most_bytes
-        if target.events and (full or (self._exact and item.recorded != target.events[-1].recorded)):
-            await self._flush(target)
+        if target.events:
+            last = target.events[-1]
+            full = len(target.events) >= self._most_events or target.size + size > self._most_bytes
+            separate = item.if_exists != last.if_exists or (self._exact and item.recorded != last.recorded)
+            if full or separate or (item.if_exists and item.event.event_id in target.ids):
+                await self._flush(target)
         target.events.append(item)
+        target.ids.add(item.event.event_id)
         target.size += size
 
     async def _state(self, target: Target | None, item: StateItem) -> None:
@@ -92,17 +96,17 @@ class Importer:
             await self._spawn(chain, item.origin, partial(self._sessions.set_state, item))
 
     async def _malformed(self, item: Malformed, target: Target | None) -> None:
-        if target is not None:
+        if target is not None and not item.unrelated:
             target.spoiled = target.spoiled or not (target.events or target.previous)
-            if not self._skip:
-                await self._flush(target, last=True)
+        if target is not None and not self._skip:
+            await self._flush(target, last=True)
         self._problem(Problem(item.origin, item.problem, "MALFORMED", item.field, fatal=item.fatal))
 
     async def _flush(self, target: Target, *, last: bool = False) -> None:
         """Sends waiting items. A session without events is created at its end, if none of them was unreadable."""
         if target.failed or not (target.events or (last and target.previous is None and not target.spoiled)):
             return
-        events, target.events, target.size = target.events, [], 0
+        events, target.events, target.ids, target.size = target.events, [], set(), 0
         work = partial(self._sessions.append, target, events) if events else partial(self._sessions.create, target)
         await self._spawn(target, events[0].origin if events else target.start.origin, work)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum, auto
 from itertools import groupby
 
 from .. import AsyncClient, AsyncStateHandle, LastEventId, LogVersion, StateVersion
@@ -49,20 +50,32 @@ async def take_step(
     return [each.seq for each in appended.events]
 
 
-async def set_state(client: AsyncClient, item: StateItem) -> bool:
-    """Sets the values of a state. Returns False if it has them, or has others, which stay."""
+class StateOutcome(Enum):
+    """What became of a state: it was set, it had the values, or it has others, which stay."""
+
+    SET = auto()
+    SAME = auto()
+    DIFFERENT = auto()
+
+
+async def set_state(client: AsyncClient, item: StateItem) -> StateOutcome:
+    """Sets the values of a state."""
     handle = AsyncStateHandle(client, item.scope, item.ref)
     present = await handle.get()
+    if present.texts == dict(item.values):
+        return StateOutcome.SAME
     # An import that was interrupted left a part of the values.
-    if any(item.values.get(key) != text for key, text in present.texts.items()) or present.texts == dict(item.values):
-        return False
-    if present.version and not present.texts:
-        return False  # removed since
-    missing = {key: text for key, text in item.values.items() if key not in present.texts}
+    other = {key for key, text in present.texts.items() if item.values.get(key) != text}
+    removed = present.version and not present.texts  # since an import
+    if (other or removed) and not item.replace:
+        return StateOutcome.DIFFERENT
     version = present.version
-    for some in chunks(missing):
+    for some in chunks({key: text for key, text in item.values.items() if present.texts.get(key) != text}):
         version = await handle.patch(set_json=some, expect=StateVersion(version))
-    return bool(missing)
+    leaving = sorted(other.difference(item.values))
+    for start in range(0, len(leaving), _KEYS):
+        version = await handle.patch(remove=leaving[start : start + _KEYS], expect=StateVersion(version))
+    return StateOutcome.SET
 
 
 def chunks(values: Mapping[str, str]) -> Iterator[dict[str, str]]:

@@ -14,7 +14,7 @@ from ..errors import RateLimited, SessionAlreadyExists, SessionNotFound, Threadk
 from ..filters import event_filter
 from ..v1.state_pb2 import StateScope
 from .formats import EventItem, Origin, SessionStart, StateItem, WindowChange
-from .restoring import chunks, set_state, take_step
+from .restoring import StateOutcome, chunks, set_state, take_step
 from .window_history import last_moment
 
 T = TypeVar("T")
@@ -47,6 +47,7 @@ class Tally:
     events_found: int = 0
     states_set: int = 0
     states_kept: int = 0
+    states_different: int = 0
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -54,7 +55,7 @@ class Tally:
 class Target:
     """A session during its import. `last_id` and `stored` are set for restored sessions, `changed`: the window version that it
     had when the import found it; `versions`: those after each of the changes of the file so far, the first one before all of
-    them. `placed`: events for the next of these changes.
+    them. `events`: those that wait to be sent, and `ids` their ids; `placed`: events for the next of these changes.
 
     `spoiled`: the record of its first event could not be read, so the session is not created without events.
     """
@@ -69,6 +70,7 @@ class Target:
     spoiled: bool = False
     previous: asyncio.Task[None] | None = None
     events: list[EventItem] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
     placed: list[EventItem] = field(default_factory=list)
     size: int = 0
 
@@ -148,9 +150,10 @@ class SessionWriter:
             await self.patiently(partial(state.patch, set_json=some))
 
     async def set_state(self, item: StateItem) -> None:
-        changed = await self.patiently(partial(set_state, self._client, item))
-        self._tally.states_set += changed
-        self._tally.states_kept += not changed
+        done = await self.patiently(partial(set_state, self._client, item))
+        self._tally.states_set += done is StateOutcome.SET
+        self._tally.states_kept += done is not StateOutcome.SET
+        self._tally.states_different += done is StateOutcome.DIFFERENT
 
     @staticmethod
     async def patiently(call: Callable[[], Awaitable[T]]) -> T:
@@ -188,11 +191,14 @@ class SessionWriter:
         self._tally.events_found += len(items)
 
     async def _send(self, target: Target, items: list[EventItem]) -> None:
+        if not target.opened and target.start.session.HasField("create_time"):
+            await self.patiently(partial(self.create, target))  # an append would create it with another create_time
         append = partial(
             self._client.append,
             target.start.session.ref,
             *(each.event for each in items),
             expect=LastEventId(target.last_id) if target.start.restore else None,
+            if_exists=items[0].if_exists or "replay",
             create_if_missing=False if target.opened else self._options(target),
         )
         answer = await self.patiently(append)

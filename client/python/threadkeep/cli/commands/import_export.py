@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 
@@ -18,12 +18,13 @@ from ...v1 import session_pb2
 from ...v1.state_pb2 import StateScope
 from ..errors import CliError, Exit, counted, from_server
 from ..exporter import Exported, Exporter, destination
-from ..formats import FileReader, Item, Malformed, Origin, ReadOptions, UnknownFormat
+from ..formats import ReadOptions
 from ..importer import Importer
 from ..options import Address, AllUsers, App, Cli, Json, Token, User, check_users, cli_of, ref_of, usage
 from ..progress import Meter, meter
 from ..render.output import print_json
 from ..session_writer import Problem, Tally
+from ..sources import Inputs, opened
 
 _READ_COLUMNS = 20  # problems shown one by one
 
@@ -36,6 +37,9 @@ class ImportFormat(StrEnum):
     OPENAI = "openai"
     TAU_BENCH = "tau-bench"
     SGD = "sgd"
+    ADK = "adk"
+    OPENAI_AGENTS = "openai-agents"
+    LANGGRAPH = "langgraph"
 
 
 class ExportFormat(StrEnum):
@@ -54,38 +58,52 @@ class OnError(StrEnum):
 
 def import_files(
     ctx: typer.Context,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files to read; - is standard input.")],
-    form: Annotated[ImportFormat, typer.Option("--format", help="The files' format.")] = ImportFormat.AUTO,
-    prefix: Annotated[str, typer.Option(help="Prefix of the ids of new sessions (default the file's name).")] = "",
-    user: Annotated[str, typer.Option("--user", help="Owner of the sessions (default the file's, else import).")] = "",
-    app: Annotated[str, typer.Option("--app", help="Application of the sessions.")] = "",
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Files of conversations or of SQLite; postgresql:// addresses; - is standard input.",
+        ),
+    ],
+    form: Annotated[
+        ImportFormat, typer.Option("--format", help="The sources' format; of a database, what to read of it.")
+    ] = ImportFormat.AUTO,
+    prefix: Annotated[
+        str,
+        typer.Option(help="Prefix of the ids of new sessions (default the file's name; none for a database)."),
+    ] = "",
+    user: Annotated[str, typer.Option("--user", help="Owner of the sessions (default the source's, else import).")] = "",
+    app: Annotated[str, typer.Option("--app", help="Application of the sessions (default the source's).")] = "",
     never_expires: Annotated[bool, typer.Option("--never-expires", help="The sessions never expire.")] = False,
     exact: Annotated[
         bool, typer.Option("--exact", help="Keep the appends of an export, for reads as of a moment. Slower.")
+    ] = False,
+    replace_state: Annotated[
+        bool, typer.Option("--replace-state", help="State of a database replaces other values on the server.")
     ] = False,
     on_error: Annotated[OnError, typer.Option(help="Stop at a record that cannot be imported, or skip it.")] = OnError.STOP,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Import conversations: Threadkeep's own export, OpenAI chat messages, tau-bench runs, SGD dialogues.
+    """Import conversations: Threadkeep's own export, OpenAI chat messages, tau-bench runs, SGD dialogues; from their databases
+    sessions of Google ADK, the OpenAI Agents SDK and LangGraph.
 
     A repeated import adds nothing; after an interruption or an error it continues.
     """
     cli = cli_of(ctx, address, token, json)
-    if prefix and len(files) > 1:
-        raise usage("--prefix names the sessions of one file; import the files one by one")
-    if len(set(files)) < len(files):
-        raise usage("a file is named twice; name each once")
-    options = ReadOptions(prefix=prefix, user_id=user, app=app, never_expires=never_expires)
+    if prefix and len(sources) > 1:
+        raise usage("--prefix names the sessions of one source; import the sources one by one")
+    if len(set(sources)) < len(sources):
+        raise usage("a source is named twice; name each once")
+    options = ReadOptions(prefix=prefix, user_id=user, app=app, never_expires=never_expires, replace_state=replace_state)
     began = time.monotonic()
     with meter("importing", quiet=cli.json) as gauge:
-        inputs = _Inputs(files, None if form is ImportFormat.AUTO else form.value, options)
+        inputs = Inputs(opened(each, None if form is ImportFormat.AUTO else form.value, options) for each in sources)
+        show = partial(_show, gauge, inputs)
 
         async def work(client: AsyncClient) -> Tally:
-            show = lambda tally: inputs.show(gauge, tally)  # noqa: E731
-            importer = Importer(client, skip=on_error is OnError.SKIP, exact=exact, advance=show)
-            return await importer.run(inputs)
+            return await Importer(client, skip=on_error is OnError.SKIP, exact=exact, advance=show).run(inputs)
 
         try:
             tally = cli.call(work)
@@ -93,7 +111,7 @@ def import_files(
             message = "interrupted; sent events stay, and another import continues"
             raise CliError(message, Exit.INTERRUPTED, reason="INTERRUPTED") from None
     seconds = time.monotonic() - began
-    _tell_import(cli, tally, seconds, len(files))
+    _tell_import(cli, tally, seconds, len(sources))
     _raise_for(cli, tally, stopped=on_error is OnError.STOP)
 
 
@@ -157,51 +175,9 @@ async def _total(client: AsyncClient) -> int | None:
         return None
 
 
-class _Inputs:
-    """The files, one after the other, and the progress."""
-
-    def __init__(self, files: list[Path], form: str | None, options: ReadOptions) -> None:
-        self._files = files
-        self._form = form
-        self._options = options
-        self._read = 0
-        self._reader: FileReader | None = None
-        self._total: int | None = sum(each.stat().st_size for each in files if str(each) != "-")
-        if any(str(each) == "-" for each in files):
-            self._total = None
-
-    def __iter__(self) -> Iterator[Iterator[Item]]:
-        for path in self._files:
-            yield self._items(path)
-
-    def show(self, gauge: Meter, tally: Tally) -> None:
-        """Updates the meter."""
-        read = self._read + (self._reader.bytes_read if self._reader else 0)
-        gauge.at(
-            tally.sessions_created + tally.sessions_found, tally.events_added + tally.events_found, read, self._total or None
-        )
-
-    def _items(self, path: Path) -> Iterator[Item]:
-        stdin = str(path) == "-"
-        name = "standard input" if stdin else str(path)
-        options = ReadOptions(
-            prefix=self._options.prefix or ("stdin" if stdin else path.name.partition(".")[0] or path.name),
-            user_id=self._options.user_id,
-            app=self._options.app,
-            never_expires=self._options.never_expires,
-        )
-        with _opened(path, stdin) as stream:
-            self._reader = FileReader(stream, name, options, self._form)
-            try:
-                yield from self._reader
-            except UnknownFormat as error:
-                yield Malformed(Origin(name, 1, 1), "", f"{error}; --format names one", fatal=True)
-            self._read += self._reader.bytes_read
-            self._reader = None
-
-
-def _opened(path: Path, stdin: bool) -> contextlib.AbstractContextManager[BinaryIO]:
-    return contextlib.nullcontext(sys.stdin.buffer) if stdin else path.open("rb")
+def _show(gauge: Meter, inputs: Inputs, tally: Tally) -> None:
+    read, total = inputs.progress()
+    gauge.at(tally.sessions_created + tally.sessions_found, tally.events_added + tally.events_found, read, total or None)
 
 
 def _tell_import(cli: Cli, tally: Tally, seconds: float, files: int) -> None:
@@ -220,6 +196,7 @@ def _tell_import(cli: Cli, tally: Tally, seconds: float, files: int) -> None:
                 "events_already_there": tally.events_found,
                 "states_set": tally.states_set,
                 "states_kept": tally.states_kept,
+                "states_different": tally.states_different,
                 "problems": [_problem_json(each) for each in tally.problems],
                 "seconds": round(seconds, 3),
                 "events_per_second": round(rate, 1),
@@ -231,6 +208,9 @@ def _tell_import(cli: Cli, tally: Tally, seconds: float, files: int) -> None:
     if tally.states_set or tally.states_kept:
         print(f"states: {tally.states_set:,} set, {tally.states_kept:,} already there")
     print(f"{seconds:.1f} s, {rate:,.0f} events/s")
+    if tally.states_different:
+        what = f"{counted(tally.states_different, 'state')} on the server had other values"
+        print(f"note: {what}, which stayed; --replace-state replaces those of a database", file=sys.stderr)
     if tally.sessions_renewed:
         print(
             f"note: {counted(tally.sessions_renewed, 'session')} had expired and got the server's default expiry",
@@ -249,7 +229,7 @@ def _raise_for(cli: Cli, tally: Tally, *, stopped: bool) -> None:
         raise from_server(gone) if gone else CliError(first.text)
     metadata = _problem_json(first)
     if stopped or len(tally.problems) == 1:
-        after = "what precedes it is imported; mend the file and import it again"
+        after = "what precedes it is imported; correct it and import again"
         skip = "" if first.fatal or not stopped else ", or skip this with --on-error skip"
         raise CliError(f"{_problem_text(first)}; {after}{skip}", reason=first.reason, metadata=metadata)
     for each in tally.problems[:_READ_COLUMNS]:
@@ -271,6 +251,8 @@ def _problem_json(problem: Problem) -> dict[str, object]:
         "file": origin.source,
         "record": origin.record,
         "line": origin.line,
+        "table": origin.table,
+        "row": origin.row,
         "field": problem.field,
         "problem": problem.text,
         "reason": problem.reason,

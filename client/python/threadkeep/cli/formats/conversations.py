@@ -14,13 +14,14 @@ from .records import Record
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Values that the files lack. An empty `user_id`: that of the file, or `default_user`."""
+    """Values that the files lack. An empty `user_id`: that of the file, or `default_user`. `replace_state`: see StateItem."""
 
     prefix: str = ""
     user_id: str = ""
     app: str = ""
     never_expires: bool = False
     default_user: str = "import"
+    replace_state: bool = False
 
     def start(self, origin: Origin, session_id: str, **fields: Any) -> SessionStart:
         """A session of this import; `fields` are the session's, and `user_id` and `app` if the file contains them."""

@@ -11,15 +11,19 @@ from ...v1 import event_pb2, session_pb2, state_pb2
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A place in a file."""
+    """A place in a file, or in a database: the table, and what identifies the row. `record` 0: the source as a whole."""
 
     source: str
     record: int
     line: int | None = None
+    table: str = ""
+    row: str = ""
 
     def __str__(self) -> str:
+        if self.table:
+            return f"{self.source}: table {self.table}, row {self.row}"
         line = "" if self.line is None else f", line {self.line:,}"
-        return f"{self.source}: record {self.record:,}{line}"
+        return f"{self.source}: record {self.record:,}{line}" if self.record else self.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +41,15 @@ class SessionStart:
 @dataclass(frozen=True, slots=True)
 class EventItem:
     """An event of the last session. `seq`: the seq that it must get, 0 for any. `placed`: it is not appended, but part of the
-    next WindowChange. `recorded`: the server's time, which the events of one append share."""
+    next WindowChange. `recorded`: the server's time, which the events of one append share. `if_exists`: as of an append, what
+    happens if an event with its id is stored; empty: other content is an error."""
 
     origin: Origin
     event: event_pb2.SessionEvent
     seq: int = 0
     placed: bool = False
     recorded: str = ""
+    if_exists: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +98,26 @@ class WindowItem:
 
 @dataclass(frozen=True, slots=True)
 class StateItem:
-    """The state of a session, a user or an app: values by key, as JSON text."""
+    """The state of a session, a user or an app: values by key, as JSON text. `replace`: other values on the server are
+    replaced; otherwise they stay."""
 
     origin: Origin
     scope: state_pb2.StateScope.ValueType
     ref: session_pb2.SessionRef
     values: Mapping[str, str]
+    replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A record that cannot be read. `fatal` means that nothing after it in the file can be read either."""
+    """A record that cannot be read. `fatal` means that nothing after it in the file can be read either. `unrelated`: it is no
+    event of the last session."""
 
     origin: Origin
     field: str
     problem: str
     fatal: bool = False
+    unrelated: bool = False
 
     def __str__(self) -> str:
         field = f", field {self.field}" if self.field else ""
