@@ -227,6 +227,8 @@ async def test_events_without_content_are_no_conflict(store: Store, client: Asyn
     assert [each.parent_id for each in entries] == [None, entries[0].id, entries[1].id]
     await client.append("c", event("assistant", branch="checkpoints"))
     assert await stored(store, "c") == ["u1", "a1", "u2"]
+    await store.branch("c", at=1, expected_revision=saved.revision)
+    assert [event.branch async for event in client.events("c") if not event.archived] == ["", "checkpoints", "checkpoints"]
 
 
 async def test_entries_are_events_that_every_framework_reads(store: Store, client: AsyncClient) -> None:

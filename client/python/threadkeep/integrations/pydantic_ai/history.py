@@ -116,16 +116,25 @@ def with_parts(line: Line, events: Sequence[SessionEvent]) -> list[SessionEvent]
     return [each for event in line.events for each in (*parts.get(event.event_id, {}).values(), event)]
 
 
-def stored_again(event: SessionEvent, revision: str, archived: bool) -> SessionEvent:
-    """A copy of an event, to take a place in the window again; `archived`: after others archived it, so its content has to
-    differ. Its usage is counted already."""
+def stored_again(event: SessionEvent) -> SessionEvent:
+    """A copy of an event, to take a place in the window again. Its usage is counted already."""
     copy = SessionEvent()
     copy.CopyFrom(event)
     copy.ClearField("usage")
-    if archived:
-        metadata = json.loads(event.metadata_json) if event.metadata_json else {}
-        copy.metadata_json = json_text(metadata | {_RETURNED: revision})
     return copy
+
+
+def returning(event: SessionEvent, revision: str) -> SessionEvent:
+    """A copy of an archived event, to take a place in the window again: only with another content it does."""
+    copy = stored_again(event)
+    metadata = json.loads(event.metadata_json) if event.metadata_json else {}
+    copy.metadata_json = json_text(metadata | {_RETURNED: revision})
+    return copy
+
+
+def is_of_others(event: SessionEvent) -> bool:
+    """Whether an event is no message of the conversation, such as another framework's checkpoint, and none of its marks."""
+    return not (_has_content(event) or part_of(event) or _links(event).marks)
 
 
 def entries_of(line: Line, events: Sequence[SessionEvent]) -> list[ConversationEntry]:

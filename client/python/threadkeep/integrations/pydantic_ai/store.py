@@ -19,8 +19,10 @@ from .history import (
     entry_of,
     events_of_entry,
     head_of,
+    is_of_others,
     line_to,
     mark_of,
+    returning,
     stored_again,
     with_parts,
 )
@@ -235,14 +237,17 @@ class ThreadkeepConversationStore(ConversationStore):
             events = [event.pb async for event in self._client.events(ref, page_size=_PAGE)]
             line = line_to(events, head_id or "", whole=True) or Line((), True)
         active = {event.event_id for event in window}
-        kept = [stored_again(event, record.revision, event.event_id not in active) for event in with_parts(line, events)]
-        if returned := [event for event in kept if event.event_id not in active]:
+        history = with_parts(line, events)
+        returned = [returning(event, record.revision) for event in history if event.event_id not in active]
+        if returned:
             await self._client.append(ref, returned, if_exists="replace", expect=LogVersion(log_version))
-        ids, wanted = [event.event_id for event in (*window, *returned)], [event.event_id for event in kept]
-        pairs = zip(ids, wanted, strict=False)
-        same = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(ids), len(wanted)))
-        if max(len(ids), len(wanted)) > same and max(len(ids), len(wanted)) - same <= _PAGE:
-            await self._client.replace_suffix(ref, ids[same:], *kept[same:])
+        kept = {event.event_id for event in history}
+        window += returned
+        stays = [event.event_id in kept or is_of_others(event) for event in window]
+        first = stays.index(False) if False in stays else len(window)
+        if 0 < len(window) - first <= _PAGE:
+            again = [stored_again(event) for event, stay in zip(window[first:], stays[first:], strict=True) if stay]
+            await self._client.replace_suffix(ref, [event.event_id for event in window[first:]], *again)
 
     async def _line(self, conversation_id: str, head_id: str, limit: int | None) -> tuple[Line, Sequence[SessionEvent]] | None:
         """The history up to an entry, and the events it is from: the window, or the log if a branch left the entry."""
