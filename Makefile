@@ -60,6 +60,12 @@ serve: $(or $(wildcard $(STAMP)),$(SERVE_STAMP)) ## Run the server on SQLite in 
 example: setup ## Run the example: two compactors that share the sessions of a server
 	$(BIN)/python examples/compactor/run.py
 
+.PHONY: example-fleet
+example-fleet: setup ## Run the example: agents of four frameworks, in Python and TypeScript, take turns in one session
+	$(BIN)/python -m tests.integrations.environments adk openai_agents langgraph
+	$(BIN)/python -c "from tests.integrations import typescript; typescript.build()"
+	$(BIN)/python examples/fleet/run.py
+
 # --- checking ---------------------------------------------------------------------------------------------------------
 .PHONY: check
 check: lint ## What to run while working: lint, unit tests, the store on the reference and SQLite
@@ -127,6 +133,10 @@ lint-clients: setup ## Run the linters and build the documentation of the Rust c
 .PHONY: test-conformance
 test-conformance: setup postgres ## Run the conformance cases in every language on both engines; ends with how many passed
 	status=0; THREADKEEP_LONG=1 $(PARALLEL) tests/conformance $(ARGS) || status=$$?; $(BIN)/python -m tests.conformance.matrix; exit $$status
+
+.PHONY: test-integrations
+test-integrations: setup postgres ## Test the adapters of frameworks, each with the oldest and newest versions (ARGS="-k adk")
+	$(PARALLEL) tests/integrations tests/unit/integrations $(ARGS)
 
 .PHONY: test-docs
 test-docs: setup ## Run the code blocks of the README and the guides, and check links and paths of all documents

@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.integrations import typescript
 from tests.integrations.environments import EDITIONS, ROOT, frameworks, made
 from tests.integrations.golden import CONVERSATION, Atom, normal
+from tests.integrations.programs import BIN, run
 from tests.support.runs.printed import Say
 from tests.support.runs.toolchains import missing
 from tests.support.servers.server_process import ServerProcess
 
 SUITES = ROOT / "tests/integrations/suites"
 EXAMPLES = ROOT / "client/python/examples/integrations"
-BIN = Path(sys.executable).parent
-WITHIN = 500.0
-
-
-def run(*command: str, address: str = "", postgres: str = "") -> str:
-    """What a program prints. It sees the sources, and nothing of the environment of this process."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "THREADKEEP_", "COV_"))}
-    settings = {"PYTHONPATH": str(ROOT), "THREADKEEP_TEST_PROGRAM": str(BIN / "threadkeep"), "THREADKEEP_TEST_ADDRESS": address}
-    settings["THREADKEEP_TEST_POSTGRES"] = postgres
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=kept | settings,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stdout[-12_000:]}{done.stderr[-3_000:]}"
-    return done.stdout
+FLEET = ROOT / "examples/fleet"
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -47,14 +24,19 @@ def run(*command: str, address: str = "", postgres: str = "") -> str:
 def test_adapter_with_its_framework_passes(name: str, edition: str, adapted_server: ServerProcess, say: Say) -> None:
     own = ["-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), "--confcutdir", str(SUITES)]
     command = [str(made(name, edition)), "-m", "pytest", *own, "-q", str(SUITES / name)]
-    say(f"{name}, {edition}: {run(*command, address=adapted_server.address).splitlines()[-1].strip('= ')}")
+    say(f"{name}, {edition}: {run(*command, THREADKEEP_TEST_ADDRESS=adapted_server.address).splitlines()[-1].strip('= ')}")
 
 
 @pytest.mark.parametrize("name", frameworks())
 def test_types_of_adapter_with_its_framework_are_strict(name: str) -> None:
     adapter = ROOT / "client/python/threadkeep/integrations" / name
     modules = sorted(adapter.rglob("*.py")) if adapter.is_dir() else [adapter.with_suffix(".py")]
-    sources = [*modules, *sorted((SUITES / name).rglob("*.py")), *sorted(EXAMPLES.glob(f"{name}*.py"))]
+    sources = [
+        *modules,
+        *sorted((SUITES / name).rglob("*.py")),
+        *sorted(EXAMPLES.glob(f"{name}*.py")),
+        *FLEET.glob(f"fleet_{name}.py"),
+    ]
     cache = ROOT / "build/integrations" / f"{name}-types"
     python = str(made(name, "newest"))
     command = [str(BIN / "mypy"), "--strict", "--python-executable", python, "--cache-dir", str(cache)]

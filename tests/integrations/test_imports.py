@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.integrations.environments import made
-from tests.integrations.test_frameworks import SUITES, run
+from tests.integrations.programs import run
+from tests.integrations.test_frameworks import SUITES
 from tests.support.servers.server_process import ServerProcess
 
 STORES = ("adk", "langgraph", "openai_agents")
@@ -21,5 +22,6 @@ def test_import_from_postgres_passes(
 ) -> None:
     own = ["-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), "--confcutdir", str(SUITES)]
     command = [str(made(name, "newest")), "-m", "pytest", *own, "-q", str(SUITES / name / "test_import.py"), "-k", "postgres"]
-    printed = run(*command, address=adapted_server.address, postgres=postgres_url.replace("+asyncpg", ""))
+    settings = {"THREADKEEP_TEST_POSTGRES": postgres_url.replace("+asyncpg", "")}
+    printed = run(*command, THREADKEEP_TEST_ADDRESS=adapted_server.address, **settings)
     say(f"{name}, PostgreSQL: {printed.splitlines()[-1].strip('= ')}")

@@ -1,0 +1,31 @@
+"""Programs of the adapters' tests, in environments other than this process's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.integrations.environments import ROOT
+
+BIN = Path(sys.executable).parent
+WITHIN = 500.0
+
+
+def run(*command: str, **settings: str) -> str:
+    """What a program prints. It sees the sources and these settings, and nothing of the environment of this process."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "THREADKEEP_", "COV_"))}
+    kept |= {"PYTHONPATH": str(ROOT), "THREADKEEP_TEST_PROGRAM": str(BIN / "threadkeep")}
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=kept | settings,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-12_000:]}{done.stderr[-3_000:]}"
+    return done.stdout
