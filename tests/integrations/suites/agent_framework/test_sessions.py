@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
 import pytest
-from agent_framework import AgentSession, Message, SessionStore
+from agent_framework import AgentSession, Message, SessionStore, register_state_type
 
 from threadkeep import AsyncClient
 from threadkeep.errors import InvalidField
 from threadkeep.integrations.agent_framework import ThreadkeepHistoryProvider, ThreadkeepSessionStore
 
 
-def test_store_is_a_session_store(sync_client: object) -> None:
+@dataclass
+class Cart:
+    """A type of the application, in the state of a session."""
+
+    items: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": "tests.cart", **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> Self:
+        return cls(value["items"])
+
+
+register_state_type(Cart, type_id="tests.cart")
+
+
+def test_store_is_a_session_store() -> None:
     assert issubclass(ThreadkeepSessionStore, SessionStore)
+
+
+async def test_registered_types_of_the_state_are_restored(client: AsyncClient) -> None:
+    session = AgentSession(session_id="s")
+    session.state = {"cart": Cart(["tea"])}
+    await ThreadkeepSessionStore(client).set("s", session)
+    read = await ThreadkeepSessionStore(client).get("s")
+    assert read is not None
+    assert read.state == {"cart": Cart(["tea"])}
 
 
 async def test_get_of_unknown_session_is_none(client: AsyncClient) -> None:
