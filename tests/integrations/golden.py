@@ -38,6 +38,7 @@ LOST: Mapping[str, Mapping[str, str]] = {
     "typescript/openai-agents": {"error": "a function's result is its output, without a mark of failure"},
     "openai_agents": {"error": "a function's output has no mark of a failure"},
     "llama_index": {"error": "a message has no mark of a tool that failed"},
+    "claude_agent": {"reasoning": "Anthropic refuses reasoning that it did not sign"},
 }
 """What a framework's own items cannot express, by adapter: the field of an atom, or its kind, with the reason. It is lost
 whether the adapter writes or reads. docs/integrations/mapping.md lists the same."""

@@ -35,7 +35,7 @@ def events_of(message: Mapping[str, Any], field: str) -> list[SessionEvent]:
     results: list[Part] = []
     others: list[Part] = []
     for n, block in enumerate(message["content"]):
-        part = _part(block, f"{field}.content[{n}]")
+        part = part_of(block, f"{field}.content[{n}]")
         (results if part.HasField("tool_result") else others).append(part)
     found = [SessionEvent(message=ChatMessage(role=ROLE_TOOL, parts=results))] if results else []
     if others:
@@ -45,7 +45,8 @@ def events_of(message: Mapping[str, Any], field: str) -> list[SessionEvent]:
     return found
 
 
-def _part(block: object, field: str) -> Part:
+def part_of(block: object, field: str) -> Part:
+    """The part of one block. Raises FieldError."""
     if isinstance(block, str):
         return Part(text=clean(block))
     if not isinstance(block, Mapping) or not isinstance(block.get("type"), str):
@@ -78,7 +79,7 @@ def _result_part(block: Mapping[str, Any], field: str) -> ToolResultPart:
         raise FieldError(f"{field}.content", "must be text or a list of blocks")
     return ToolResultPart(
         call_id=_text(block, "tool_use_id", field),
-        parts=[_part(each, f"{field}.content[{n}]") for n, each in enumerate(parts)],
+        parts=[part_of(each, f"{field}.content[{n}]") for n, each in enumerate(parts)],
         is_error=block.get("is_error") is True,
     )
 

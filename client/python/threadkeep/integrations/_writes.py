@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 
+from ..errors import Unavailable
 from ..v1.event_pb2 import SessionEvent
 
 T = TypeVar("T")
@@ -14,6 +15,7 @@ MOST_EVENTS = 1_000
 """Events of one append: the server's default limit."""
 _MOST_BYTES = 16 * 1024 * 1024
 _MOST_FAILED = 64
+_PAUSE = 0.5
 
 
 async def settled(change: Awaitable[T]) -> T:
@@ -30,6 +32,19 @@ async def settled(change: Awaitable[T]) -> T:
             task.exception()  # a cancellation is what the caller waits for
         raise cancelled
     return task.result()
+
+
+async def patiently(seconds: float, change: Callable[[], Awaitable[T]]) -> T:
+    """Makes a change, which may be repeated, again and again while the server is unavailable, for these seconds at most."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while True:
+        try:
+            return await change()
+        except Unavailable:
+            if loop.time() >= end:
+                raise
+            await asyncio.sleep(_PAUSE)
 
 
 class Repeats:
