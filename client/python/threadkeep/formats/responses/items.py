@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..v1.event_pb2 import NativeContent, SessionEvent
-from ..v1.message_pb2 import (
+from ...v1.event_pb2 import NativeContent, SessionEvent
+from ...v1.message_pb2 import (
     ROLE_ASSISTANT,
     ROLE_SYSTEM,
     ROLE_TOOL,
@@ -22,10 +22,10 @@ from ..v1.message_pb2 import (
     Role,
     ToolResultPart,
 )
-from .anthropic import reasoning_provider
-from .openai import verbatim
-from .responses_content import block_of, data, parts_of, text_of
-from .responses_tools import tool_parts
+from ..anthropic import reasoning_provider
+from ..openai import verbatim
+from .content import block_of, data, parts_of, text_of
+from .tools import tool_parts
 
 NATIVE = "openai.responses.item/1"
 PROVIDER = "openai"

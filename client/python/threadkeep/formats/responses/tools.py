@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, MediaPart, Part, Role, ToolCallPart, ToolResultPart
-from .data_urls import fill
-from .openai import clean, json_text
-from .responses_content import parts_of, text_of
+from ...v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, MediaPart, Part, Role, ToolCallPart, ToolResultPart
+from ..data_urls import fill
+from ..openai import clean, json_text
+from .content import parts_of, text_of
 
 Item = Mapping[str, Any]
 

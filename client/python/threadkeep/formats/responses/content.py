@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..v1.message_pb2 import DataPart, MediaPart, Part
-from .data_urls import fill, media_of, url_of
-from .openai import AUDIO, clean, json_text
+from ...v1.message_pb2 import DataPart, MediaPart, Part
+from ..data_urls import fill, media_of, url_of
+from ..openai import AUDIO, clean, json_text
 
 _TEXTS = frozenset(("input_text", "output_text", "text", "summary_text", "reasoning_text"))
 
