@@ -36,12 +36,17 @@ async def test_run_goes_on_when_the_server_is_back_in_time(killable: Server, app
         return {"done": True}
 
     model = scripted(content(call("work", "c1")), "It is done.")
+    image = types.Part.from_bytes(data=bytes(range(256)), mime_type="image/png")
     async with AsyncClient(killable.address) as client:
         service = ThreadkeepSessionService(client)
-        runner = Runner(agent=agent(model, work), app_name=app, session_service=service, auto_create_session=True)
-        await run(runner, "s1", "Work.")
+        runner = Runner(agent=agent(model, work), app_name=app, session_service=service)
+        await service.create_session(app_name=app, user_id=USER, session_id="s1", state={"k": [1], "app:k": None})
+        events = await run(runner, "s1", types.Content(role="user", parts=[types.Part(text="Work."), image]))
         found = await read(service, app, "s1")
     assert calls_and_answers(found.events) == ["Work.", "call c1", "answer c1", "It is done."]
+    assert found.events[1:] == events
+    assert found.events[0].content == types.Content(role="user", parts=[types.Part(text="Work."), image])
+    assert found.state == {"k": [1], "app:k": None}
 
 
 async def test_run_that_failed_is_resumed_after_a_restart(killable: Server, app: str) -> None:
@@ -106,14 +111,3 @@ async def test_events_delivered_again_after_kills_are_stored_once_and_in_order(k
     assert texts(found) == expected
     assert found.state == {"count": len(expected)}
     assert found == session
-
-
-async def test_session_survives_a_kill_byte_for_byte(killable: Server, app: str) -> None:
-    image = types.Part.from_bytes(data=bytes(range(256)), mime_type="image/png")
-    async with AsyncClient(killable.address) as client:
-        service = ThreadkeepSessionService(client)
-        session = await service.create_session(app_name=app, user_id=USER, session_id="s1", state={"k": 1, "app:a": 2})
-        await service.append_event(session, Event(author="user", content=types.Content(parts=[image])))
-        await asyncio.to_thread(killable.kill)
-        await asyncio.to_thread(killable.start)
-        assert await read(service, app, "s1") == session
