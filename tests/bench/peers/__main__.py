@@ -58,7 +58,8 @@ def main(argv: list[str]) -> int:
                 for engine in engines:
                     own, outcomes = _engine(run, syncs, progress, total, engine, peers, sizes)
                     table.show(console, engine, own, outcomes, sizes.lengths)
-                    entries += [table.entry(outcome, own) for outcome in (own, *outcomes)]
+                    table.show_adapters(console, outcomes)
+                    entries += [table.entry(outcome, own, outcomes) for outcome in (own, *outcomes)]
                     failed |= any(outcome.error for outcome in (own, *outcomes))
         except KeyboardInterrupt:
             console.print("interrupted; what was measured follows in the file")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 SHARED = ("sqlalchemy[asyncio]", "aiosqlite", "asyncpg")
+_SQUARE = "every checkpoint may hold the whole state, so what is stored grows with the square of the length"
 AGENTS = ("openai-agents[sqlalchemy]", *SHARED)
 
 
@@ -27,6 +28,9 @@ class Peer:
     server: str = ""
     # For Threadkeep: with the background search index, as by default.
     index: bool = True
+    # One of our adapters, by its module's name, and the store of its framework that it replaces.
+    adapter: str = ""
+    replaces: str = ""
 
     @property
     def own(self) -> bool:
@@ -42,6 +46,23 @@ class Peer:
 THREADKEEP = Peer("threadkeep", "Threadkeep over gRPC", "peer_threadkeep.py")
 THREADKEEP_PLAIN = Peer("threadkeep-plain", "Threadkeep over gRPC, search index off", "peer_threadkeep.py", index=False)
 
+ADAPTERS = tuple(
+    Peer(
+        f"threadkeep-{name}",
+        f"Threadkeep through the adapter for {name}",
+        script,
+        adapter=adapter,
+        replaces=name,
+        longest=longest,
+        reason=reason,
+    )
+    for name, script, adapter, longest, reason in (
+        ("adk", "peer_adk.py", "adk", None, ""),
+        ("agents-sql", "peer_agents_sqlalchemy.py", "openai_agents", None, ""),
+        ("langgraph", "peer_langgraph.py", "langgraph", 1000, _SQUARE),
+    )
+)
+"""Their scripts are those of what they replace, with our store in its place."""
 LIBRARIES = (
     Peer(
         "adk",
@@ -65,7 +86,7 @@ LIBRARIES = (
         "peer_langgraph.py",
         (("langgraph", "langgraph-checkpoint-sqlite", "langgraph-checkpoint-postgres", "psycopg[binary]"),),
         longest=1000,
-        reason="every checkpoint may hold the whole state, so what is stored grows with the square of the length",
+        reason=_SQUARE,
     ),
 )
 _REDIS = (("redis[hiredis]",),)
@@ -105,4 +126,4 @@ SERVERS = (
         server="kurrentdb",
     ),
 )
-PEERS = (*LIBRARIES, *SERVERS)
+PEERS = (*LIBRARIES, *ADAPTERS, *SERVERS)

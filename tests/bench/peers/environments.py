@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.bench.peers.catalog import Peer
+from tests.integrations.environments import made
 
 INSTALL_SECONDS = 600.0
 REASON_CHARACTERS = 400
@@ -49,6 +50,8 @@ def _uv() -> str:
 
 def python_for(peer: Peer) -> str:
     """The interpreter that has what the peer's script needs; installs it at first use."""
+    if peer.adapter:
+        return str(made(peer.adapter, "newest"))
     if not peer.requirements:
         return sys.executable
     env = os.environ | {"UV_PYTHON_DOWNLOADS": "never"}

@@ -93,9 +93,25 @@ def show(console: Console, engine: str, own: Outcome, outcomes: Sequence[Outcome
             console.print(f"{outcome.state}: {outcome.peer.title}: {reason}", style="dim", markup=False, highlight=False)
 
 
-def entry(outcome: Outcome, own: Outcome) -> dict[str, Any]:
-    """An outcome for machines."""
+def show_adapters(console: Console, outcomes: Sequence[Outcome]) -> None:
+    """Prints the time of each of our adapters, divided by the time of the store that it replaces."""
+    by_name = {outcome.peer.name: outcome for outcome in outcomes}
+    for outcome in outcomes:
+        store = by_name.get(outcome.peer.replaces)
+        if store is None or not (outcome.times and store.times):
+            continue
+        found = [
+            f"{HEADINGS[operation]} "
+            + _compared(store, outcome, operation, [n for o, n in store.times if o == operation]).plain
+            for operation in OPERATIONS
+        ]
+        console.print(f"{outcome.peer.title} ÷ {store.peer.title}: {', '.join(found)}", highlight=False)
+
+
+def entry(outcome: Outcome, own: Outcome, outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
+    """An outcome for machines. `outcomes`: those of its engine, among which an adapter finds the store that it replaces."""
     compared = ratios(outcome, own)
+    replaced = next((each for each in outcomes if each.peer.name == outcome.peer.replaces), None)
     return {
         "store": outcome.peer.title,
         "engine": outcome.engine,
@@ -108,6 +124,7 @@ def entry(outcome: Outcome, own: Outcome) -> dict[str, Any]:
         "milliseconds": [{"operation": o, "events": n, "ms": ms} for (o, n), ms in outcome.times.items()],
         "bytes_per_event": outcome.stored,
         "threadkeep_divided_by_peer": compared,
+        "adapter_divided_by_store": [] if replaced is None else ratios(replaced, outcome),
         "threadkeep_ahead": all(ratio["ratio"] <= 1 for ratio in compared) if compared and outcome.peer.to_beat else None,
     }
 

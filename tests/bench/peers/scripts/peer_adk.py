@@ -1,10 +1,10 @@
-"""google-adk: DatabaseSessionService."""
+"""google-adk: DatabaseSessionService, or our adapter in its place."""
 
 import asyncio
 
 import measuring
 from google.adk.events import Event
-from google.adk.sessions import DatabaseSessionService, Session
+from google.adk.sessions import BaseSessionService, DatabaseSessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
@@ -14,7 +14,7 @@ NAMES = {"app_name": "bench", "user_id": "u1"}
 class Adk:
     """One session of the service."""
 
-    def __init__(self, service: DatabaseSessionService, session: Session) -> None:
+    def __init__(self, service: BaseSessionService, session: Session) -> None:
         self._service = service
         self._session = session
 
@@ -33,10 +33,20 @@ class Adk:
         return await self._read(None)
 
 
+def service_at(url: str) -> BaseSessionService:
+    """The service of a database's URL, or of the address of our server."""
+    if "://" in url:
+        url = url.replace("postgresql://", "postgresql+asyncpg://").replace("sqlite://", "sqlite+aiosqlite://")
+        return DatabaseSessionService(db_url=url)
+    from threadkeep import AsyncClient
+    from threadkeep.integrations.adk import ThreadkeepSessionService
+
+    return ThreadkeepSessionService(AsyncClient(url))
+
+
 async def main() -> None:
     plan = measuring.plan()
-    url = plan.url.replace("postgresql://", "postgresql+asyncpg://").replace("sqlite://", "sqlite+aiosqlite://")
-    service = DatabaseSessionService(db_url=url)
+    service = service_at(plan.url)
     session = await service.create_session(**NAMES, session_id="s1")
     await measuring.measure(measuring.installed("google-adk"), Adk(service, session), plan)
 

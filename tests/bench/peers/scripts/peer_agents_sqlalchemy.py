@@ -1,15 +1,15 @@
-"""openai-agents: SQLAlchemySession."""
+"""openai-agents: SQLAlchemySession, or our adapter in its place."""
 
 import asyncio
 
 import measuring
-from agents.extensions.memory import SQLAlchemySession
+from agents.memory import Session
 
 
 class Agents:
     """One session."""
 
-    def __init__(self, session: SQLAlchemySession) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
     async def append(self, text: str) -> None:
@@ -22,10 +22,22 @@ class Agents:
         return len(await self._session.get_items())
 
 
+def session_at(url: str) -> Session:
+    """The session of a database's URL, or of the address of our server."""
+    if "://" in url:
+        from agents.extensions.memory import SQLAlchemySession
+
+        url = url.replace("postgresql://", "postgresql+asyncpg://").replace("sqlite://", "sqlite+aiosqlite://")
+        return SQLAlchemySession.from_url("s1", url=url, create_tables=True)
+    from threadkeep import AsyncClient
+    from threadkeep.integrations.openai_agents import ThreadkeepSession
+
+    return ThreadkeepSession(AsyncClient(url, app="bench", user_id="u1"), "s1")
+
+
 async def main() -> None:
     plan = measuring.plan()
-    url = plan.url.replace("postgresql://", "postgresql+asyncpg://").replace("sqlite://", "sqlite+aiosqlite://")
-    session = SQLAlchemySession.from_url("s1", url=url, create_tables=True)
+    session = session_at(plan.url)
     await session.get_items()
     await measuring.measure(measuring.installed("openai-agents"), Agents(session), plan)
 

@@ -1,4 +1,4 @@
-"""langgraph: a graph of messages with a checkpoint saver. A read of the last messages is a read of the whole state."""
+"""langgraph: a graph of messages with a checkpoint saver, its own or ours. The last messages are read with the whole state."""
 
 import asyncio
 import contextlib
@@ -39,6 +39,13 @@ class Langgraph:
 async def main() -> None:
     plan = measuring.plan()
     async with contextlib.AsyncExitStack() as stack:
+        if "://" not in plan.url:
+            from threadkeep import AsyncClient
+            from threadkeep.integrations.langgraph import ThreadkeepSaver
+
+            client = await stack.enter_async_context(AsyncClient(plan.url, app="bench", user_id="u1"))
+            await measuring.measure(measuring.installed("langgraph"), Langgraph(ThreadkeepSaver(client)), plan)
+            return
         if plan.url.startswith("sqlite:///"):
             from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
