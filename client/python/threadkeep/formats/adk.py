@@ -37,6 +37,8 @@ NATIVE = "adk.event/1"
 COMPACTION = "google-adk"
 """The compaction_source of the summaries that ADK appends."""
 _NANOS = 1_000_000_000
+_FIRST, _LAST = -62_135_596_800, 253_402_300_800
+"""Seconds of the years 1 and 10000, between which a Timestamp is."""
 _OUTPUTS = frozenset(("result", "output", "error"))
 """Keys of a function's response that alone mean: this is all it returned."""
 _TOKENS = {
@@ -60,7 +62,7 @@ def event_of(item: Mapping[str, Any]) -> SessionEvent:
         author=author if len(author.encode()) <= 255 else "",
         branch=_branch(_text(item, "branch")),
         invocation_id=_text(item, "invocation_id"),
-        event_time=timestamp_of(item["timestamp"]) if "timestamp" in item else None,
+        event_time=_time(item.get("timestamp")),
         native=NativeContent(format=NATIVE, content=verbatim(item)),
         usage=_usage(_object(item, "usage_metadata")),
         synthetic=bool(summary),
@@ -116,7 +118,7 @@ def names_of(events: Iterable[SessionEvent]) -> dict[str, str]:
 
 def message_of(content: Mapping[str, Any], author: str = "") -> ChatMessage:
     """The message of a content. Results of functions are TOOL; otherwise "user" as author, or as role without one, is USER."""
-    parts = [each for part in content.get("parts") or () for each in _parts(part)]
+    parts = [each for part in _objects(content, "parts") for each in _parts(part)]
     role: Role.ValueType = ROLE_ASSISTANT
     if any(part.HasField("tool_result") for part in parts):
         role = ROLE_TOOL
@@ -188,7 +190,7 @@ def _result(response: Mapping[str, Any]) -> ToolResultPart:
         result.parts.add().text = clean(value)
     elif value is not None:
         result.structured_json = json_text(value)
-    found = (_media(each) for each in response.get("parts") or ())
+    found = map(_media, _objects(response, "parts"))
     result.parts.extend(Part(media=media) for media in found if media is not None)
     return result
 
@@ -216,7 +218,17 @@ def _spoken(item: Mapping[str, Any]) -> Mapping[str, Any]:
 def _usage(counts: Mapping[str, Any]) -> TokenUsage | None:
     if not counts:
         return None
-    return TokenUsage(**{name: sum(counts.get(each) or 0 for each in summed) for name, summed in _TOKENS.items()})
+    return TokenUsage(**{name: sum(_count(counts, each) for each in summed) for name, summed in _TOKENS.items()})
+
+
+def _count(counts: Mapping[str, Any], key: str) -> int:
+    value = counts.get(key)
+    return value if isinstance(value, int) and 0 <= value < 2**31 else 0
+
+
+def _time(seconds: object) -> Timestamp | None:
+    """The time of an event; None for what is no time before the year 10000, which is in the item only."""
+    return timestamp_of(seconds) if isinstance(seconds, int | float) and _FIRST <= seconds < _LAST else None
 
 
 def _branch(branch: str) -> str:
@@ -229,6 +241,11 @@ def _branch(branch: str) -> str:
 def _object(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = holder.get(key)
     return value if isinstance(value, Mapping) else {}
+
+
+def _objects(holder: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
+    value = holder.get(key)
+    yield from (each for each in value if isinstance(each, Mapping)) if isinstance(value, list) else ()
 
 
 def _text(holder: Mapping[str, Any], key: str) -> str:
