@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep.formats.msgpack import Extension, Raw, decoded, elements, encoded, member
+from threadkeep.cli.sources.msgpack import Extension, Raw, decoded, elements, encoded, member
 
 LEAVES = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text() | st.binary()
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=40) | st.dictionaries(st.text(), inner, max_size=40))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -80,7 +81,8 @@ def test_progress_is_in_bytes_of_all_inputs(agents: Path, tmp_path: Path) -> Non
     [
         ("-", "adk", "standard input; --format for it is"),
         ("{agents}", "sgd", "a SQLite database; --format for it is adk, openai-agents, langgraph, not sgd"),
-        ("postgresql://u:secret@h/d", "openai", "postgresql://u@h/d is a PostgreSQL database"),
+        ("{folder}", "openai", "a directory; --format for it is claude, not openai"),
+        ("postgresql://u:secret@h/d", "claude", "postgresql://u@h/d is a PostgreSQL database"),
         ("mysql://u:secret@h/d", None, "mysql://u@h/d is no database that import can read"),
     ],
 )
@@ -108,6 +110,24 @@ def test_a_damaged_database_is_named(agents: Path) -> None:
     (problem,) = items(agents)
     assert isinstance(problem, Malformed)
     assert str(problem).startswith(f"{agents}: SQLite: ")
+
+
+def test_a_folder_without_transcripts_is_named(tmp_path: Path) -> None:
+    (problem,) = items(tmp_path)
+    assert str(problem) == f"{tmp_path}: it contains no transcript (*.jsonl)"
+
+
+def test_a_transcript_is_known_by_its_first_line_and_other_lines_are_files(tmp_path: Path) -> None:
+    line = {"type": "user", "sessionId": "s", "parentUuid": None, "uuid": "u1", "message": {"role": "user", "content": "hi"}}
+    transcript, chat = tmp_path / "s.jsonl", tmp_path / "chat.jsonl"
+    transcript.write_text(json.dumps(line) + "\n")
+    chat.write_text('{"role": "user", "content": "hi"}\n')
+    start, event = items(transcript)
+    assert isinstance(start, SessionStart)
+    assert isinstance(event, EventItem)
+    assert (start.session.ref.app, start.session.ref.session_id, event.event.event_id) == (tmp_path.name, "s", "u1")
+    assert event.event.native.format == "claude.transcript.line/1"
+    assert [each.event.native.format for each in items(chat) if isinstance(each, EventItem)] == ["openai.chat.message/1"]
 
 
 def test_distinct_values_of_several_tables_are_found_in_order(tmp_path: Path) -> None:

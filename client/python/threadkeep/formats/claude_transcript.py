@@ -26,6 +26,7 @@ COMPACTION = "claude.compact"
 """The source of the summary that Claude Code writes when it compacts a conversation."""
 
 Line = dict[str, Any]
+_ID_BYTES = 255
 _CHAINED = frozenset(("user", "assistant", "system", "attachment", "progress"))
 """Types of lines that a later one names as its parent."""
 _REASONED = json.dumps({"reasoning_of": PROVIDER}, separators=(",", ":"))
@@ -165,6 +166,17 @@ def _uuid(event_id: str, n: int) -> str:
 def _iso(event: SessionEvent) -> str:
     time = event.event_time if event.HasField("event_time") else event.record_time
     return time.ToDatetime(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def event_id_of(line: Mapping[str, Any], branch: str) -> str:
+    """The id of a line's event: its uuid, which a subagent's transcript may share with the main one; empty without one."""
+    own = line.get("uuid")
+    if not isinstance(own, str) or not own:
+        return ""
+    named = f"{branch}/{own}" if branch else own
+    if named.isprintable() and len(named.encode("utf-8", "replace")) <= _ID_BYTES:
+        return named
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, named))
 
 
 def branch_of(subpath: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +48,6 @@ _DELETED = "claude_agent.deleted/"
 """State of a session, with a branch: a subagent's transcript that was deleted."""
 _MOST_REMEMBERED = 1_000
 _MOST_TRIES = 100
-_ID_BYTES = 255
 
 
 @dataclass(slots=True)
@@ -165,7 +163,8 @@ class ThreadkeepSessionStore(SessionStore):
         for n, entry in enumerate(entries):
             answer = _answer(entry)
             counted = not answer or (lasts[answer] == n and answer not in stored)
-            event = transcript.event_of(entry, _event_id(entry, branch), branch=branch, counted=counted)
+            event_id = transcript.event_id_of(entry, branch) or new_event_id()
+            event = transcript.event_of(entry, event_id, branch=branch, counted=counted)
             events.setdefault(event.event_id, event)
         return list(events.values())
 
@@ -246,17 +245,6 @@ def _branch(key: SessionKey) -> str:
     if subpath == "":
         raise ValueError('the subpath of a key must not be ""; leave it out for the main transcript')
     return transcript.branch_of(subpath) if subpath else ""
-
-
-def _event_id(entry: Mapping[str, Any], branch: str) -> str:
-    """The id of an entry's event: its uuid, which a subagent's transcript may share with the main one; else a new one."""
-    own = entry.get("uuid")
-    if not isinstance(own, str) or not own:
-        return new_event_id()
-    named = f"{branch}/{own}" if branch else own
-    if named.isprintable() and len(named.encode("utf-8", "replace")) <= _ID_BYTES:
-        return named
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, named))
 
 
 def _answer(entry: Mapping[str, Any]) -> str:

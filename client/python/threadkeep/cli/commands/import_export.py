@@ -40,6 +40,7 @@ class ImportFormat(StrEnum):
     ADK = "adk"
     OPENAI_AGENTS = "openai-agents"
     LANGGRAPH = "langgraph"
+    CLAUDE = "claude"
 
 
 class ExportFormat(StrEnum):
@@ -62,7 +63,7 @@ def import_files(
         list[str],
         typer.Argument(
             metavar="SOURCE...",
-            help="Files of conversations or of SQLite; postgresql:// addresses; - is standard input.",
+            help="Files; folders of Claude Code's transcripts; files of SQLite; postgresql:// addresses; - is standard input.",
         ),
     ],
     form: Annotated[
@@ -70,7 +71,7 @@ def import_files(
     ] = ImportFormat.AUTO,
     prefix: Annotated[
         str,
-        typer.Option(help="Prefix of the ids of new sessions (default the file's name; none for a database)."),
+        typer.Option(help="Prefix of the ids of new sessions (default the file's name; none for databases and transcripts)."),
     ] = "",
     user: Annotated[str, typer.Option("--user", help="Owner of the sessions (default the source's, else import).")] = "",
     app: Annotated[str, typer.Option("--app", help="Application of the sessions (default the source's).")] = "",
@@ -87,7 +88,7 @@ def import_files(
     json: Json = False,
 ) -> None:
     """Import conversations: Threadkeep's own export, OpenAI chat messages, tau-bench runs, SGD dialogues; from their databases
-    sessions of Google ADK, the OpenAI Agents SDK and LangGraph.
+    sessions of Google ADK, the OpenAI Agents SDK and LangGraph; transcripts of Claude Code, such as ~/.claude/projects.
 
     A repeated import adds nothing; after an interruption or an error it continues.
     """

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from ...formats.langgraph import Record, Typed, Write, event_of_checkpoint, event_of_write
-from ...formats.msgpack import Raw, encoded
 from ..formats import EventItem, Item, Malformed, Origin, ReadOptions
 from ..formats.items import FieldError
 from .database import Database, following, json_object, quoted
 from .langgraph_messages import CHANNEL, Messages
+from .msgpack import Raw, encoded
 
 FORMAT = "langgraph"
 _KEY = frozenset(("thread_id", "checkpoint_ns", "checkpoint_id"))

@@ -10,9 +10,9 @@ from typing import Any
 
 from ...formats.langchain import event_of
 from ...formats.langgraph import Record, Typed, message_event_id
-from ...formats.msgpack import Extension, decoded, elements, encoded, member
 from ...v1.event_pb2 import SessionEvent
 from ..formats.items import FieldError
+from .msgpack import Extension, decoded, elements, encoded, member
 
 CHANNEL = "messages"
 """The channel whose messages are the conversation, as for `ThreadkeepSaver`."""

@@ -13,10 +13,12 @@ from .inputs import DatabaseInput, FileInput, Input
 from .layouts import DATABASE_FORMATS
 from .postgres import SCHEMES, PostgresDatabase, shown_url
 from .sqlite import MAGIC, SqliteDatabase
+from .transcripts import FORMAT as TRANSCRIPTS
+from .transcripts import TranscriptInput, is_transcript
 
 
 def opened(name: str, form: str | None, options: ReadOptions) -> Input:
-    """The input of an argument: a file, `-` for standard input, or a database. Raises CliError, OSError."""
+    """The input of an argument: a file, `-` for standard input, a database or a directory. Raises CliError, OSError."""
     if name == "-":
         _check(name, "standard input", form, FILE_FORMATS)
         return FileInput(None, form, options)
@@ -30,11 +32,16 @@ def opened(name: str, form: str | None, options: ReadOptions) -> Input:
 
 
 def _at(path: Path, form: str | None, options: ReadOptions) -> Input:
+    if path.is_dir():
+        _check(str(path), "a directory", form, (TRANSCRIPTS,))
+        return TranscriptInput(path, options)
     if path.is_file():  # a pipe can be read only once
         with path.open("rb") as file:
             if file.read(len(MAGIC)) == MAGIC:
                 _check(str(path), "a SQLite database", form, DATABASE_FORMATS)
                 return DatabaseInput(str(path), partial(SqliteDatabase, path), form, options)
+        if form == TRANSCRIPTS or (form is None and is_transcript(path)):
+            return TranscriptInput(path, options)
     _check(str(path), "a file", form, FILE_FORMATS)
     return FileInput(path, form, options)
 
