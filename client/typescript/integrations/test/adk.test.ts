@@ -238,7 +238,10 @@ test("the events of ADK for Python come back with their actions, in milliseconds
   const { client, service, key } = fresh();
   const item = {
     id: "e1", author: "agent", invocation_id: "i1", timestamp: 1_700_000_000.123, long_running_tool_ids: ["c1"],
-    content: { role: "model", parts: [{ function_call: { id: "c1", name: "find", args: { snake_case: 1 } } }] },
+    content: {
+      role: "model",
+      parts: [{ function_call: { id: "c1", name: "find", args: { snake_case: 1 } } }, { inline_data: { mime_type: "image/png", data: "-_8" } }],
+    },
     actions: { state_delta: { snake_key: 1 }, transfer_to_agent: "other" },
   };
   const native = { format: "adk.event/1", content: new TextEncoder().encode(JSON.stringify(item)) };
@@ -247,6 +250,7 @@ test("the events of ADK for Python come back with their actions, in milliseconds
   const event = (await service.getSession(key))!.events[0]!;
   assert.deepEqual([event.invocationId, event.timestamp, event.longRunningToolIds], ["i1", 1_700_000_000_123, ["c1"]]);
   assert.deepEqual(event.content?.parts?.[0]?.functionCall?.args, { snake_case: 1 });
+  assert.deepEqual(event.content?.parts?.[1]?.inlineData, { mimeType: "image/png", data: "+/8=" });
   assert.deepEqual([event.actions.stateDelta, event.actions.transferToAgent], [{ snake_key: 1 }, "other"]);
 });
 

@@ -25,6 +25,9 @@ const DATA = new Set([
   "agent_state",
 ]);
 
+/** Members whose values are bytes: Python writes them in the other alphabet of base64. */
+const BYTES = new Set(["data", "thought_signature"]);
+
 /** An event as plain JSON: the framework's own types are checked by its users. */
 export type Item = Record<string, unknown>;
 
@@ -136,8 +139,14 @@ const metadataOf = (usage: NonNullable<SessionEvent["usage"]>): Item => ({
 function camelCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(camelCased);
   if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).map(([name, each]) => [camelName(name), DATA.has(name) ? each : camelCased(each)]);
-  return Object.fromEntries(members);
+  const valueOfMember = (name: string, each: unknown) =>
+    DATA.has(name) ? each : BYTES.has(name) && typeof each === "string" ? standardBase64(each) : camelCased(each);
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [camelName(name), valueOfMember(name, each)]));
+}
+
+function standardBase64(encoded: string): string {
+  const text = encoded.replace(/-/g, "+").replace(/_/g, "/");
+  return text + "=".repeat(-text.length & 3);
 }
 
 const camelName = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
