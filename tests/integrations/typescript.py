@@ -10,7 +10,7 @@ from tests.conformance.drivers import building
 from tests.sdk import npm
 
 PACKAGE = npm.PACKAGE / "integrations"
-NEWER_NODE = frozenset({"ai-sdk"})
+NEWER_NODE = frozenset({"ai-sdk", "mastra"})
 """The adapters whose frameworks need Node 22, which a package brings: the machine's may be older."""
 
 

@@ -1,4 +1,4 @@
-// The chats and resumable streams of the AI SDK, in Threadkeep.
+// `@threadkeep/client/ai-sdk`: the chats and resumable streams of the AI SDK, in Threadkeep.
 
 import "./ai-sdk/check.js";
 

@@ -2,6 +2,8 @@
 
 import { isReason, type SessionHandle } from "@threadkeep/client";
 
+import { created } from "../common/created.js";
+
 const KEY = "ai-sdk.activeStreamId";
 
 /** Returns the id of the active stream; null if there is none. */
@@ -22,7 +24,7 @@ export async function activate(session: SessionHandle, streamId: string): Promis
     await patch();
   } catch (error) {
     if (!isReason(error, "SESSION_NOT_FOUND")) throw error;
-    await session.create({ returnExisting: true });
+    await created(session);
     await patch();
   }
 }
