@@ -89,7 +89,7 @@ async def test_items_of_a_database_are_those_that_the_sdk_reads(kind: str, addre
         async with opened(kind, session_id, path) as session:
             for number in range(turns):
                 await session.add_items(cast("list[Any]", turn(number)))
-            await session.add_items(cast("list[Any]", [{"role": "user", "content": "popped"}]))
+            await session.add_items([{"role": "user", "content": "popped"}])
             await session.pop_item()
             expected[session_id] = cast("list[Any]", await session.get_items())
     first = run_import(path, address, "--user", user)
