@@ -8,6 +8,7 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, ContentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from llama_index.core.memory import Memory
+from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 from tests.integrations.golden import CONVERSATION, Atom
 from threadkeep import AsyncClient
@@ -30,9 +31,9 @@ async def write(client: AsyncClient, session_id: str) -> None:
 
 
 async def read(client: AsyncClient, session_id: str) -> list[Atom]:
-    """The atoms of the messages of a session."""
+    """The atoms of the active messages of a session; the archived ones have earlier versions of replaced messages too."""
     memory = Memory.from_defaults(session_id=session_id, chat_store=ThreadkeepChatStore(client))
-    return [atom for message in await memory.aget_all() for block in message.blocks for atom in _atoms(message, block)]
+    return [atom for message in await memory.aget_all(MessageStatus.ACTIVE) for block in message.blocks for atom in _atoms(message, block)]
 
 
 def _block(atom: Atom) -> Any:
