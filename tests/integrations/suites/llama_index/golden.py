@@ -33,12 +33,8 @@ async def write(client: AsyncClient, session_id: str) -> None:
 async def read(client: AsyncClient, session_id: str) -> list[Atom]:
     """The atoms of the active messages of a session; the archived ones have earlier versions of replaced messages too."""
     memory = Memory.from_defaults(session_id=session_id, chat_store=ThreadkeepChatStore(client))
-    return [
-        atom
-        for message in await memory.aget_all(MessageStatus.ACTIVE)
-        for block in message.blocks
-        for atom in _atoms(message, block)
-    ]
+    messages = await memory.aget_all(MessageStatus.ACTIVE)
+    return [atom for message in messages for block in message.blocks for atom in _atoms(message, block)]
 
 
 def _block(atom: Atom) -> Any:
