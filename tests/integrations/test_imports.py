@@ -21,7 +21,7 @@ IN_POSTGRES = ("adk", "langgraph", "openai_agents")
 def test_import_of_a_frameworks_own_store_passes(
     name: str, edition: str, adapted_server: ServerProcess, say: Callable[[str], None]
 ) -> None:
-    printed = run(*_command(name, edition), address=adapted_server.address)
+    printed = run(*_command(name, edition), THREADKEEP_TEST_ADDRESS=adapted_server.address)
     say(f"{name}, {edition}, import: {printed.splitlines()[-1].strip('= ')}")
 
 
@@ -31,7 +31,13 @@ def test_import_from_postgres_passes(
     name: str, adapted_server: ServerProcess, postgres_url: str, say: Callable[[str], None]
 ) -> None:
     address = postgres_url.replace("+asyncpg", "")
-    printed = run(*_command(name, "newest"), "-k", "postgres", address=adapted_server.address, postgres=address)
+    printed = run(
+        *_command(name, "newest"),
+        "-k",
+        "postgres",
+        THREADKEEP_TEST_ADDRESS=adapted_server.address,
+        THREADKEEP_TEST_POSTGRES=address,
+    )
     say(f"{name}, PostgreSQL, import: {printed.splitlines()[-1].strip('= ')}")
 
 
