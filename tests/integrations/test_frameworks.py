@@ -47,7 +47,7 @@ def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProce
     address = adapted_server.address
     mapping = {name: [str(made(name, "newest")), "-m", "tests.integrations.mapping", address, name] for name in frameworks()}
     if missing("typescript") is None:
-        mapping |= {typescript.label(name): typescript.golden(name, address) for name in typescript.adapters()}
+        mapping |= {typescript.label(name): typescript.golden(name, address) for name in typescript.conversational()}
     sessions = {name: f"golden-{name.replace('/', '-')}" for name in mapping}
     for name, command in mapping.items():
         run(*command, "write", sessions[name])

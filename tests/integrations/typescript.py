@@ -10,13 +10,18 @@ from tests.conformance.drivers import building
 from tests.sdk import npm
 
 PACKAGE = npm.PACKAGE / "integrations"
-NEWER_NODE = frozenset({"ai-sdk", "mastra"})
+NEWER_NODE = frozenset({"ai-sdk", "mastra", "strands"})
 """The adapters whose frameworks need Node 22, which a package brings: the machine's may be older."""
 
 
 def adapters() -> list[str]:
     """The names of the adapters: `@threadkeep/client/<name>`."""
     return sorted(path.stem for path in (PACKAGE / "src").glob("*.ts") if path.stem != "versions")
+
+
+def conversational() -> list[str]:
+    """The adapters that store messages, which others read; the snapshots of Strands are opaque."""
+    return [name for name in adapters() if (PACKAGE / f"test/golden/{name}.ts").exists()]
 
 
 def label(name: str) -> str:
