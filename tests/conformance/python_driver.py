@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import sys
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -56,6 +57,12 @@ def given(message: Message, *fields: str) -> Parameters:
     """Those of these fields that there are as keyword arguments, but for those that are not set where that means something."""
     known = {name: field for name, field in message.DESCRIPTOR.fields_by_name.items() if name in fields}
     return {name: getattr(message, name) for name, field in known.items() if not field.has_presence or message.HasField(name)}
+
+
+def expected(message: Message, field: str, kind: Callable[[int], object]) -> Parameters:
+    """The precondition of a field, as a keyword argument, if it is set."""
+    known = field in message.DESCRIPTOR.fields_by_name and message.HasField(field)
+    return {"expect": kind(getattr(message, field))} if known else {}
 
 
 def whose(message: Message, p: Parameters, *more: str) -> Parameters:
@@ -114,7 +121,7 @@ async def listed(client: Any, request: Any) -> Any:
 
 async def removed(client: Any, name: str, request: Any) -> Any:
     """The answer of the SDK's method that removes events."""
-    how = given(request, "branch", "expected_log_version", "operation_id")
+    how = given(request, "branch", "operation_id") | expected(request, "expected_log_version", sdk.LogVersion)
     how |= {"erase": True} if getattr(request, "mode", None) == REMOVAL_MODE_ERASE else {}
     if name == "PopEvents":
         return (await client.pop(request.session, request.count, **how)).pb
@@ -149,7 +156,8 @@ async def method(client: Any, name: str, request: Any) -> Any:
         return GetStateResponse(state=State(values=found.texts, version=found.version))
     if name == "PatchState":
         changes = {"set_json": request.patch.set, "remove": request.patch.remove}
-        return PatchStateResponse(version=await state(client, request).patch(**changes, **given(request, "expected_version")))
+        changes |= expected(request, "expected_version", sdk.StateVersion)
+        return PatchStateResponse(version=await state(client, request).patch(**changes))
     if name == "UpsertMemories":
         written = await client.memory().upsert(*request.writes, if_exists=request.if_exists)
         return UpsertMemoriesResponse(memories=written)
