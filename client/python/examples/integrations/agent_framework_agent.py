@@ -53,7 +53,7 @@ async def end(text: str, ctx: WorkflowContext[Any, str]) -> None:
 
 
 async def main() -> None:
-    async with AsyncClient(app="forecast", user_id="ada") as client:
+    async with AsyncClient(app="forecasts", user_id="ada") as client:
         history = ThreadkeepHistoryProvider(client)
         agent = Agent(client=Scripted(), name="forecaster", tools=[weather], context_providers=[history])
         before = len(await history.get_messages("lisbon"))
