@@ -77,6 +77,7 @@ def test_adapter_requires_the_range_of_its_optional_peer(name: str) -> None:
 def test_lock_of_frameworks_is_exact_and_names_no_host() -> None:
     lock, package = described(PACKAGE / "package-lock.json"), described(PACKAGE / "package.json")
     assert "resolved" not in json.dumps(lock)
+    assert "://" not in json.dumps(lock)
     for name, version in package["dependencies"].items():
         assert lock["packages"][f"node_modules/{name}"]["version"] == version
     assert all("integrity" in each for path, each in lock["packages"].items() if path and not each.get("inBundle"))
