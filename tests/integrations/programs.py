@@ -7,10 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.integrations.environments import ROOT
+from tests.integrations.environments import ROOT, made
 
 BIN = Path(sys.executable).parent
+SUITES = ROOT / "tests/integrations/suites"
 WITHIN = 500.0
+
+
+def pytest_command(name: str, edition: str, tests: str = "") -> list[str]:
+    """Runs the suite of an adapter, or one file of it, in the environment of its framework."""
+    own = ["-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), "--confcutdir", str(SUITES)]
+    return [str(made(name, edition)), "-m", "pytest", *own, "-q", str(SUITES / name / tests)]
 
 
 def run(*command: str, **settings: str) -> str:

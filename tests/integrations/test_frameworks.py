@@ -9,12 +9,11 @@ import pytest
 from tests.integrations import typescript
 from tests.integrations.environments import EDITIONS, ROOT, frameworks, made
 from tests.integrations.golden import CONVERSATION, Atom, normal
-from tests.integrations.programs import BIN, run
+from tests.integrations.programs import BIN, SUITES, pytest_command, run
 from tests.support.runs.printed import Say
 from tests.support.runs.toolchains import missing
 from tests.support.servers.server_process import ServerProcess
 
-SUITES = ROOT / "tests/integrations/suites"
 EXAMPLES = ROOT / "client/python/examples/integrations"
 FLEET = ROOT / "examples/fleet"
 
@@ -22,8 +21,7 @@ FLEET = ROOT / "examples/fleet"
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", frameworks())
 def test_adapter_with_its_framework_passes(name: str, edition: str, adapted_server: ServerProcess, say: Say) -> None:
-    own = ["-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), "--confcutdir", str(SUITES)]
-    command = [str(made(name, edition)), "-m", "pytest", *own, "-q", str(SUITES / name), "--ignore-glob=*/test_import.py"]
+    command = [*pytest_command(name, edition), "--ignore-glob=*/test_import.py"]
     say(f"{name}, {edition}: {run(*command, THREADKEEP_TEST_ADDRESS=adapted_server.address).splitlines()[-1].strip('= ')}")
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.integrations.environments import EDITIONS, made
-from tests.integrations.programs import run
-from tests.integrations.test_frameworks import SUITES
+from tests.integrations.environments import EDITIONS
+from tests.integrations.programs import pytest_command, run
 from tests.support.servers.server_process import ServerProcess
 
 STORES = ("adk", "claude_agent", "langgraph", "openai_agents")
@@ -21,7 +20,7 @@ IN_POSTGRES = ("adk", "langgraph", "openai_agents")
 def test_import_of_a_frameworks_own_store_passes(
     name: str, edition: str, adapted_server: ServerProcess, say: Callable[[str], None]
 ) -> None:
-    printed = run(*_command(name, edition), THREADKEEP_TEST_ADDRESS=adapted_server.address)
+    printed = run(*pytest_command(name, edition, "test_import.py"), THREADKEEP_TEST_ADDRESS=adapted_server.address)
     say(f"{name}, {edition}, import: {printed.splitlines()[-1].strip('= ')}")
 
 
@@ -32,15 +31,10 @@ def test_import_from_postgres_passes(
 ) -> None:
     address = postgres_url.replace("+asyncpg", "")
     printed = run(
-        *_command(name, "newest"),
+        *pytest_command(name, "newest", "test_import.py"),
         "-k",
         "postgres",
         THREADKEEP_TEST_ADDRESS=adapted_server.address,
         THREADKEEP_TEST_POSTGRES=address,
     )
     say(f"{name}, PostgreSQL, import: {printed.splitlines()[-1].strip('= ')}")
-
-
-def _command(name: str, edition: str) -> list[str]:
-    own = ["-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), "--confcutdir", str(SUITES)]
-    return [str(made(name, edition)), "-m", "pytest", *own, "-q", str(SUITES / name / "test_import.py")]

@@ -11,7 +11,7 @@ from typing import Any
 
 from claude_agent_sdk import ClaudeAgentOptions, Message, SessionStore, Transport, query
 
-PROJECT = "-work-project"
+PROJECT = "-project"
 
 
 class Process(Transport):
@@ -96,7 +96,7 @@ async def run(process: Process, store: SessionStore, prompt: str) -> list[Messag
     """The messages of one run of the SDK, which mirrors each line at once."""
     folder = process.file.parents[2]
     options = ClaudeAgentOptions(
-        session_store=store, session_store_flush="eager", env={"CLAUDE_CONFIG_DIR": str(folder)}, cwd="/work/project"
+        session_store=store, session_store_flush="eager", env={"CLAUDE_CONFIG_DIR": str(folder)}, cwd="/project"
     )
     return [message async for message in query(prompt=prompt, options=options, transport=process)]
 
