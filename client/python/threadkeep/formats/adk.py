@@ -31,7 +31,7 @@ from ..v1.message_pb2 import (
 from ..v1.session_pb2 import TokenUsage
 from . import gemini
 from .anthropic import reasoning_provider
-from .openai import clean, json_text, verbatim
+from .openai import clean, cleaned, json_text, verbatim
 
 NATIVE = "adk.event/1"
 COMPACTION = "google-adk"
@@ -249,8 +249,7 @@ def _objects(holder: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]
 
 
 def _text(holder: Mapping[str, Any], key: str) -> str:
-    value = holder.get(key)
-    return clean(value) if isinstance(value, str) else ""
+    return cleaned(holder.get(key))
 
 
 def _bytes(holder: Mapping[str, Any], key: str) -> bytes:

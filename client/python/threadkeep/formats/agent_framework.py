@@ -26,7 +26,7 @@ from ..v1.message_pb2 import (
 )
 from ..v1.session_pb2 import TokenUsage
 from .data_urls import media_of, url_of
-from .openai import clean, json_text, verbatim
+from .openai import clean, cleaned, json_text, verbatim
 
 NATIVE = "agent_framework.message/1"
 PROVIDER = "agent_framework"
@@ -57,9 +57,9 @@ def event_of(item: Mapping[str, Any], event_id: str = "", *, invocation_id: str 
     return SessionEvent(
         event_id=event_id,
         invocation_id=invocation_id,
-        author=_text(item.get("author_name")),
+        author=cleaned(item.get("author_name")),
         message=ChatMessage(
-            role=_ROLES.get(_text(item.get("role")), ROLE_USER),
+            role=_ROLES.get(cleaned(item.get("role")), ROLE_USER),
             parts=[part for content in contents if (part := _part(content)) is not None],
         ),
         usage=_usage(contents),
@@ -73,6 +73,11 @@ def items_of(event: SessionEvent) -> list[Item]:
         native = json.loads(event.native.content)
         if isinstance(native, dict):
             return [native]
+    return rendered(event)
+
+
+def rendered(event: SessionEvent) -> list[Item]:
+    """The message of the parts of one event; none without content."""
     contents = [content for part in event.message.parts if (content := _content(part)) is not None]
     if not contents:
         return []
@@ -81,22 +86,22 @@ def items_of(event: SessionEvent) -> list[Item]:
 
 
 def _part(content: Mapping[str, Any]) -> Part | None:
-    kind = _text(content.get("type"))
+    kind = cleaned(content.get("type"))
     match kind:
         case "text":
-            return Part(text=_text(content.get("text")))
+            return Part(text=cleaned(content.get("text")))
         case "text_reasoning":
-            encrypted = _text(content.get("protected_data")).encode()
-            return Part(reasoning=ReasoningPart(text=_text(content.get("text")), encrypted=encrypted))
+            encrypted = cleaned(content.get("protected_data")).encode()
+            return Part(reasoning=ReasoningPart(text=cleaned(content.get("text")), encrypted=encrypted))
         case "data" | "uri":
             return Part(media=_media(content))
         case "hosted_file":
-            mime_type, name = _text(content.get("media_type")), _text(content.get("name"))
-            return Part(media=MediaPart(file_id=_text(content.get("file_id")), mime_type=mime_type, name=name))
+            mime_type, name = cleaned(content.get("media_type")), cleaned(content.get("name"))
+            return Part(media=MediaPart(file_id=cleaned(content.get("file_id")), mime_type=mime_type, name=name))
         case "function_call":
-            return Part(tool_call=_call(content, _text(content.get("name")), "function"))
+            return Part(tool_call=_call(content, cleaned(content.get("name")), "function"))
         case "mcp_server_tool_call":
-            return Part(tool_call=_call(content, _text(content.get("tool_name")), "mcp"))
+            return Part(tool_call=_call(content, cleaned(content.get("tool_name")), "mcp"))
         case "function_result":
             return Part(tool_result=_result(content, content.get("items"), content.get("result")))
         case "mcp_server_tool_result":
@@ -108,13 +113,13 @@ def _part(content: Mapping[str, Any]) -> Part | None:
 
 
 def _media(content: Mapping[str, Any]) -> MediaPart:
-    return media_of(_text(content.get("uri")), _text(content.get("media_type")), name=_text(content.get("name")))
+    return media_of(cleaned(content.get("uri")), cleaned(content.get("media_type")), name=cleaned(content.get("name")))
 
 
 def _call(content: Mapping[str, Any], name: str, kind: str) -> ToolCallPart:
     arguments = content.get("arguments")
     text = "" if arguments is None else _plain(arguments)
-    return ToolCallPart(id=_text(content.get("call_id")), name=name, kind=kind, arguments_json=text)
+    return ToolCallPart(id=cleaned(content.get("call_id")), name=name, kind=kind, arguments_json=text)
 
 
 def _result(content: Mapping[str, Any], items: object, value: object) -> ToolResultPart:
@@ -122,7 +127,7 @@ def _result(content: Mapping[str, Any], items: object, value: object) -> ToolRes
     parts = list(_parts(items)) if isinstance(items, list) else []
     if not parts and value is not None:
         parts = [Part(text=_plain(value))]
-    return ToolResultPart(call_id=_text(content.get("call_id")), parts=parts, is_error=content.get("exception") is not None)
+    return ToolResultPart(call_id=cleaned(content.get("call_id")), parts=parts, is_error=content.get("exception") is not None)
 
 
 def _parts(items: Iterable[object]) -> Iterator[Part]:
@@ -186,7 +191,3 @@ def _media_content(media: MediaPart) -> Item:
         url = url_of(media)
         source = {"type": "data" if url.startswith("data:") else "uri", "uri": url}
     return source | {name: value for name, value in about.items() if value}
-
-
-def _text(value: object) -> str:
-    return clean(value) if isinstance(value, str) else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -18,7 +18,7 @@ from ..v1.event_pb2 import NativeContent, SessionEvent
 from ..v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER, ChatMessage, DataPart, Part, Role
 from ..v1.session_pb2 import TokenUsage
 from .anthropic import PROVIDER, part_of, request_of
-from .fields import FieldError
+from .fields import FieldError, time_of
 from .openai import clean, json_text, verbatim
 
 NATIVE = "claude.transcript.line/1"
@@ -76,15 +76,14 @@ def _text(line: Mapping[str, Any], name: str) -> str:
 
 
 def _time(value: object) -> Timestamp | None:
+    found, said = Timestamp(), time_of(value)
+    if said is None:
+        return None
     try:
-        said = datetime.fromisoformat(value) if isinstance(value, str) else None
-        found = Timestamp()
-        if said is not None and said.tzinfo is not None:
-            found.FromDatetime(said)
-            return found
+        found.FromDatetime(said)
     except (ValueError, OverflowError):
-        pass
-    return None
+        return None
+    return found
 
 
 def _usage(usage: object) -> TokenUsage | None:

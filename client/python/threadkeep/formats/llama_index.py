@@ -26,7 +26,7 @@ from ..v1.message_pb2 import (
     ToolResultPart,
 )
 from .data_urls import fill, media_of
-from .openai import clean, json_text, verbatim
+from .openai import clean, cleaned, json_text, verbatim
 
 NATIVE = "llama_index.message/1"
 PROVIDER = "llama_index"
@@ -54,12 +54,12 @@ _MEDIA = {
 
 def event_of(item: Mapping[str, Any], event_id: str = "") -> SessionEvent:
     """The event of one message."""
-    role = _ROLES.get(_text(item.get("role")), ROLE_USER)
+    role = _ROLES.get(cleaned(item.get("role")), ROLE_USER)
     about = item.get("additional_kwargs")
     extra: Mapping[str, Any] = about if isinstance(about, Mapping) else {}
     parts = list(_parts(item.get("blocks")))
     if role == ROLE_TOOL:
-        call_id, name = _text(extra.get("tool_call_id")), _text(extra.get("name"))
+        call_id, name = cleaned(extra.get("tool_call_id")), cleaned(extra.get("name"))
         parts = [Part(tool_result=ToolResultPart(call_id=call_id, name=name, parts=parts))]
     elif not any(part.HasField("tool_call") for part in parts):
         parts += _calls(extra.get("tool_calls"))
@@ -92,16 +92,16 @@ def _parts(blocks: object) -> Iterator[Part]:
 
 
 def _part(block: Mapping[str, Any]) -> Iterator[Part]:
-    kind = _text(block.get("block_type"))
+    kind = cleaned(block.get("block_type"))
     match kind:
         case "text":
-            yield Part(text=_text(block.get("text")))
+            yield Part(text=cleaned(block.get("text")))
         case "thinking":
             extra = block.get("additional_information")
-            signature = _text(extra.get("signature")).encode() if isinstance(extra, Mapping) else b""
-            yield Part(reasoning=ReasoningPart(text=_text(block.get("content")), signature=signature))
+            signature = cleaned(extra.get("signature")).encode() if isinstance(extra, Mapping) else b""
+            yield Part(reasoning=ReasoningPart(text=cleaned(block.get("content")), signature=signature))
         case "tool_call":
-            call_id, name = _text(block.get("tool_call_id")), _text(block.get("tool_name"))
+            call_id, name = cleaned(block.get("tool_call_id")), cleaned(block.get("tool_name"))
             yield Part(tool_call=_call(call_id, name, block.get("tool_kwargs")))
         case "citable":  # what it cites is text that a model reads
             yield from _parts(block.get("content"))
@@ -113,14 +113,14 @@ def _part(block: Mapping[str, Any]) -> Iterator[Part]:
 
 def _media(kind: str, block: Mapping[str, Any]) -> MediaPart:
     field, typed = _MEDIA[kind]
-    form = _text(block.get("format"))
-    mime_type = _text(block.get(typed)) or (f"audio/{form}" if kind == "audio" and form else "")
-    title, detail = _text(block.get("title")), _text(block.get("detail"))
+    form = cleaned(block.get("format"))
+    mime_type = cleaned(block.get(typed)) or (f"audio/{form}" if kind == "audio" and form else "")
+    title, detail = cleaned(block.get("title")), cleaned(block.get("detail"))
     media = MediaPart(mime_type=mime_type or f"{'application' if kind == 'document' else kind}/*", name=title, detail=detail)
-    if fill(media, _text(block.get(field))) and media.data:
+    if fill(media, cleaned(block.get(field))) and media.data:
         return media
     media.ClearField("data")
-    if where := _text(block.get("url")) or _text(block.get("path")):
+    if where := cleaned(block.get("url")) or cleaned(block.get("path")):
         return media_of(where, media.mime_type, name=title, detail=detail)
     return media
 
@@ -130,7 +130,7 @@ def _calls(calls: object) -> Iterator[Part]:
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, Mapping) else None
         if isinstance(function, Mapping):
-            yield Part(tool_call=_call(_text(call.get("id")), _text(function.get("name")), function.get("arguments")))
+            yield Part(tool_call=_call(cleaned(call.get("id")), cleaned(function.get("name")), function.get("arguments")))
 
 
 def _call(call_id: str, name: str, arguments: object) -> ToolCallPart:
@@ -192,7 +192,3 @@ def _media_block(media: MediaPart) -> Item:
     if kind == "document" and media.name:
         block["title"] = media.name
     return block
-
-
-def _text(value: object) -> str:
-    return clean(value) if isinstance(value, str) else ""

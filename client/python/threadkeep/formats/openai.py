@@ -119,6 +119,11 @@ def clean(text: str) -> str:
     return text
 
 
+def cleaned(value: object) -> str:
+    """The clean text; "" for a value that is no text."""
+    return clean(value) if isinstance(value, str) else ""
+
+
 def shown(value: object) -> str:
     """A value for an error message, cut short."""
     if value is None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from .._convert import timestamp
 from ..v1.event_pb2 import SessionEvent
 from ..v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, ChatMessage, Part, Role, ToolResultPart
 from ..v1.session_pb2 import TokenUsage
-from .fields import FieldError
+from .fields import FieldError, time_of
 from .openai import clean, json_text
 from .pydantic_ai_content import content_of, parts_of
 from .split import member_of, part_of, runs_of, split
@@ -201,12 +200,7 @@ def _signer(message: Mapping[str, Any]) -> str:
 def _time(message: Mapping[str, Any]) -> Any:
     """The time of a message: its own, else that of its first part that has one. None if there is none with a time zone."""
     for each in (message, *(message.get("parts") or ())):
-        text = each.get("timestamp")
-        try:
-            found = datetime.fromisoformat(text) if isinstance(text, str) else None
-        except ValueError:
-            continue
-        if found is not None and found.tzinfo is not None:
+        if (found := time_of(each.get("timestamp"))) is not None:
             return timestamp(found, "timestamp")
     return None
 

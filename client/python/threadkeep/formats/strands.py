@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from .._convert import timestamp
@@ -16,7 +15,7 @@ from ..v1.event_pb2 import SessionEvent
 from ..v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Part, Role, ToolCallPart, ToolResultPart
 from ..v1.session_pb2 import TokenUsage
 from .anthropic import json_object
-from .fields import FieldError
+from .fields import FieldError, time_of
 from .openai import clean, json_text
 from .split import member_of, part_of, runs_of, split
 from .strands_media import MEDIA, block_of, bytes_of, media_of
@@ -36,7 +35,7 @@ def events_of(item: Mapping[str, Any], event_id: str, *, author: str = "", branc
         {"reasoning_of": "bedrock"} if any(isinstance(each, Mapping) and "reasoningContent" in each for each in content) else {}
     )
     events = split(runs_of(_parts(content, role), role), event_id, NATIVE, item, about)
-    when = timestamp(_time(item.get("created_at")), "created_at")
+    when = timestamp(time_of(item.get("created_at")), "created_at")
     for event in events:
         event.branch = branch
         event.author = author if role == ROLE_ASSISTANT else ""
@@ -169,12 +168,3 @@ def _usage(usage: Mapping[str, Any]) -> TokenUsage:
         total_tokens=count("totalTokens"),
         cached_tokens=count("cacheReadInputTokens"),
     )
-
-
-def _time(text: object) -> datetime | None:
-    """A time with a time zone; None without one."""
-    try:
-        found = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return found if found is not None and found.tzinfo is not None else None
