@@ -9,6 +9,7 @@ from datetime import timedelta
 from agent_framework import Content, HistoryProvider, InMemoryHistoryProvider, Message
 
 from threadkeep import AsyncClient, assistant, tool_call, tool_result, user
+from threadkeep.formats.agent_framework import event_of
 from threadkeep.integrations.agent_framework import ThreadkeepHistoryProvider
 
 from .scripted import said
@@ -147,3 +148,12 @@ async def test_save_and_get_take_the_arguments_that_the_framework_passes(client:
         state: dict[str, object] = {}
         await history.save_messages("s", [Message("user", ["hi"])], state=state, extra=1)
         assert said(await history.get_messages("s", state=state, extra=1)) == [("user", "hi")]
+
+
+async def test_message_with_a_field_of_a_newer_version_is_read_from_its_parts(client: AsyncClient) -> None:
+    content = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}", "of_a_newer_version": True}
+    item = {"type": "message", "role": "assistant", "contents": [{"type": "text", "text": "Let me look."}, content]}
+    await client.append("s", event_of(item), create_if_missing=True)
+    [message] = await ThreadkeepHistoryProvider(client).get_messages("s")
+    assert (message.role, message.text) == ("assistant", "Let me look.")
+    assert [(each.call_id, each.name) for each in message.contents if each.type == "function_call"] == [("c1", "weather")]

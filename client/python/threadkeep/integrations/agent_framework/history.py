@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from agent_framework import HistoryProvider, Message
 
 from ... import AsyncClient, CreateOptions, event_filter
-from ...formats.agent_framework import Item, event_of, items_of
+from ...formats.agent_framework import Item, event_of, items_of, rendered
 from ...messages import with_ids
 from ...v1.event_pb2 import SessionEvent
 from .._writes import Repeats
@@ -63,7 +63,7 @@ class ThreadkeepHistoryProvider(HistoryProvider):
         if session_id is None:
             return []
         events = self._client.events(session_id, event_filter(view="active"), page_size=_PAGE)
-        return [Message.from_dict(item) async for event in events for item in items_of(event.pb)]
+        return [message async for event in events for message in _messages(event.pb)]
 
     async def save_messages(
         self,
@@ -96,6 +96,15 @@ class ThreadkeepHistoryProvider(HistoryProvider):
             return 0
         page = await self._client.events_page(session_id, event_filter(view="active", exact_last_n=len(items) + len(own)))
         return _overlap([item for event in page.events if event.id not in own for item in items_of(event.pb)], items)
+
+
+def _messages(event: SessionEvent) -> list[Message]:
+    """The messages of an event. A newer version of the framework may have stored fields that the installed one refuses; such a
+    message is read from the parts of its event."""
+    try:
+        return [Message.from_dict(item) for item in items_of(event)]
+    except (TypeError, ValueError):
+        return [Message.from_dict(item) for item in rendered(event)]
 
 
 def _overlap(stored: list[Item], items: list[Item]) -> int:
