@@ -102,6 +102,8 @@ def channel_options(extra: Sequence[tuple[str, Any]] = (), max_attempts: int = M
         "grpc.service_config": json.dumps(config),
         # The default, 256 KiB, would silently exempt larger appends from the retry policy.
         "grpc.per_rpc_retry_buffer_size": MAX_MESSAGE_BYTES,
+        # Channels of a process share a connection by default, and so a new client would wait while an old one backs off.
+        "grpc.use_local_subchannel_pool": 1,
         # By default a channel waits from 1 s up to 2 minutes before it reconnects.
         "grpc.initial_reconnect_backoff_ms": 100,
         "grpc.max_reconnect_backoff_ms": 5_000,

@@ -61,9 +61,7 @@ async def test_server_killed_in_a_run_and_started_later_resumes_from_the_local_t
         messages = await run(first, ThreadkeepSessionStore(client, patience=0), "What is here?")
         assert "mirror_error" in [getattr(message, "subtype", "") for message in messages]
     killable.start()
-    # A connection of its own: one that is shared waits for seconds after the refusals of the first client.
-    options = [("grpc.use_local_subchannel_pool", 1)]
-    async with AsyncClient(killable.address, user_id="ada", options=options) as client:
+    async with AsyncClient(killable.address, user_id="ada") as client:
         store = ThreadkeepSessionStore(client)
         stored = await store.load(key) or []
         assert stored == first.lines[: len(stored)]

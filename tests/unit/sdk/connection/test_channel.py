@@ -10,6 +10,8 @@ import grpc
 import pytest
 
 import threadkeep
+from tests.support.servers.server_process import free_port
+from tests.unit.sdk.fake import FakeServer
 from threadkeep import _channel
 from threadkeep._address import Endpoint, endpoint
 
@@ -79,6 +81,21 @@ def test_the_service_config_holds_the_policy() -> None:
 def test_a_returning_server_is_reconnected_within_seconds() -> None:
     """The default of gRPC is two minutes, during which a client that resumes a stream gets UNAVAILABLE."""
     assert dict(_channel.channel_options())["grpc.max_reconnect_backoff_ms"] <= 5_000
+
+
+def test_new_client_after_a_restart_waits_for_no_other_client() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    patient = {
+        "max_attempts": 1,
+        "options": [("grpc.initial_reconnect_backoff_ms", 60_000), ("grpc.max_reconnect_backoff_ms", 60_000)],
+    }
+    with threadkeep.Client(address, **patient) as refused:
+        with pytest.raises(threadkeep.errors.Unavailable):
+            refused.info()
+        server = FakeServer(int(address.rpartition(":")[2]))
+        with threadkeep.Client(address, **patient) as client:
+            client.info()
+        server.stop()
 
 
 def test_given_options_win() -> None:
