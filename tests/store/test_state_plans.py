@@ -84,7 +84,9 @@ async def test_values_of_a_log_version_are_read_from_those_of_the_session(postgr
     async with open_store(postgres_url, CODEC, options=NO_INDEX) as store:
         await _filled(store, 1000)
         query = StateQuery(as_of=1, prefix="k0005")
-        for sql, params in await executed(_read(store, OWNERS[0], query), "state_totals"):
+        statements = await executed(_read(store, OWNERS[0], query), "state_totals")
+        assert statements
+        for sql, params in statements:
             most, plan = await looked_at(store, sql, params)
             assert most <= FEW, plan
         assert (await store.load_session(TENANT, ref(), LoadQuery(None))).states[StateScope.SESSION].version == 2

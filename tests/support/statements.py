@@ -1,9 +1,9 @@
-"""The statements that a read of a store runs through SQLAlchemy, and what they cost on each engine."""
+"""The statements that a read of a store runs, and what they cost on each engine."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from threadkeep_server.store.sql.engine.sqlite_driver import driver
+from threadkeep_server.store.sql.engine.statements import Prepared
 from threadkeep_server.store.sql.store import SqlStore
 
 Read = Callable[[SqlStore], Awaitable[Any]]
@@ -20,14 +21,31 @@ Executed = list[tuple[str, Sequence[Any]]]
 async def executed(read: Awaitable[Any], table: str) -> Executed:
     """Returns the statements that select from the table first, with their parameters; all if the table is empty."""
     found: Executed = []
+    rows, prepared = Prepared.rows, False
 
-    def before(_connection: Any, _cursor: Any, sql: str, params: Any, *_: object) -> None:
+    def note(sql: str, params: Any) -> None:
         if f"FROM {table}" in sql:
             found.append((sql, params))
 
+    def before(_connection: Any, _cursor: Any, sql: str, params: Any, *_: object) -> None:
+        if not prepared:
+            note(sql, params)
+
+    def noted(self: Prepared, connection: Connection, params: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
+        """Such a statement may or may not go through SQLAlchemy."""
+        nonlocal prepared
+        note(self._sql, self._values(params))
+        prepared = True
+        try:
+            return rows(self, connection, params)
+        finally:
+            prepared = False
+
     sa.event.listen(sa.Engine, "before_cursor_execute", before)
     try:
-        await read
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Prepared, "rows", noted)
+            await read
     finally:
         sa.event.remove(sa.Engine, "before_cursor_execute", before)
     return found

@@ -18,9 +18,9 @@ from threadkeep_server.store.sql.store import open_store
 async def test_a_few_large_events_are_not_read_in_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = []
 
-    def read_here(engine: SqliteEngine, connection: Connection, unit: Any) -> Any:
+    def read_here(engine: SqliteEngine, connection: Connection, unit: Any, snapshot: bool) -> Any:
         here.append(unit)
-        return in_the_loop(engine, connection, unit)
+        return in_the_loop(engine, connection, unit, snapshot)
 
     in_the_loop = SqliteEngine._read_here
     monkeypatch.setattr(SqliteEngine, "_read_here", read_here)

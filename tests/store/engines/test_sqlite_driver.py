@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
+import sqlite3
 import threading
 import time
 import weakref
@@ -135,6 +137,19 @@ async def test_unit_result_is_released_by_its_thread(engine: SqliteEngine) -> No
         while any(each() is not None for each in held):  # the thread may be about to let go
             gc.collect()
             await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("short", [False, True])
+async def test_prepared_reads_of_a_snapshot_see_one_moment(engine: SqliteEngine, tmp_path: Path, short: bool) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "units.db", isolation_level=None, check_same_thread=False)) as other:
+
+        def unit(connection: Connection) -> list[Any]:
+            before = engine.fetch(connection, "SELECT id FROM kept", ())
+            other.execute("INSERT INTO kept (id) VALUES (1)")
+            return [before, engine.fetch(connection, "SELECT id FROM kept", ())]
+
+        assert await engine.read(unit, snapshot=True, short=short) == [[], []]
+    assert await engine.read(_count, short=short) == 1
 
 
 def _endless_prepared(engine: SqliteEngine) -> Unit[Any]:

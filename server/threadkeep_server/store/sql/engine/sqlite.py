@@ -38,6 +38,8 @@ _PROBLEMS = {
 _ROWS_A_STATEMENT = 128
 # A transaction that reads before it writes must be the writer from the start, or lose what it read.
 _BEGIN = "BEGIN IMMEDIATE"
+# SQLAlchemy would begin a transaction with the first statement that it runs, and a unit may run prepared ones alone.
+_SNAPSHOT = "BEGIN"
 
 
 def _pragmas(options: SqlOptions) -> Statements:
@@ -123,15 +125,17 @@ class SqliteEngine:
     ) -> T:
         if short:
             try:
-                return self._read_here(await self._local_reads.open(), unit)
+                return self._read_here(await self._local_reads.open(), unit, snapshot)
             except sqlite3.OperationalError as exc:
                 if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                     raise
         with self._units.completing():
-            return await self._readers.run(unit)
+            return await self._readers.run(unit, _SNAPSHOT if snapshot else "")
 
-    def _read_here(self, connection: sa.Connection, unit: Unit[T]) -> T:
+    def _read_here(self, connection: sa.Connection, unit: Unit[T], snapshot: bool) -> T:
         try:
+            if snapshot:
+                driver(connection).execute(_SNAPSHOT)
             return unit(connection)
         finally:
             roll_back(connection)

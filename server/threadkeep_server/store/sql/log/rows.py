@@ -170,9 +170,17 @@ def find_head(connection: Connection, statements: Statements, tenant: str, ref: 
     return _find_prepared(connection, statements, tenant, ref, "head", _HEAD)
 
 
+def require_head(connection: Connection, statements: Statements, tenant: str, ref: SessionRef) -> Record:
+    """Like find_head. Raises SessionNotFound."""
+    return _required(find_head(connection, statements, tenant, ref), ref)
+
+
 def require_prepared(connection: Connection, statements: Statements, tenant: str, ref: SessionRef) -> Record:
     """Like require, with a prepared statement."""
-    row = _find_prepared(connection, statements, tenant, ref, "session", sessions.c.keys())
+    return _required(_find_prepared(connection, statements, tenant, ref, "session", sessions.c.keys()), ref)
+
+
+def _required(row: Record | None, ref: SessionRef) -> Record:
     if row is None:
         raise SessionNotFound(ref)
     return row

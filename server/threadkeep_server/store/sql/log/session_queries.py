@@ -102,11 +102,17 @@ def _near(query: SessionQuery, wanted: Sequence[ColumnElement[bool]]) -> ColumnE
 
 def newest_events(scanner: Scanner, keys: Sequence[int], max_bytes: int) -> Sequence[tuple[StoredEvent | None, int]]:
     """Returns the last event of each session in the order of the window, as many as fit, each with its size."""
-    e = events.alias("e").c
-    newest = sa.select(e.id).where(e.session == _s.id).order_by(e.position.desc()).limit(1)
-    last = newest.correlate(sessions).scalar_subquery()
-    joined = sa.select(events.c.session, events.c.id, events.c.size).select_from(sa.join(sessions, events, events.c.id == last))
-    last_events = scanner.connection.execute(joined.where(_s.id.in_(keys))).all()
+    sql = scanner.engine.sql
+
+    def build() -> Select[Any]:
+        e = events.alias("e").c
+        newest = sa.select(e.id).where(e.session == _s.id).order_by(e.position.desc()).limit(sa.literal_column("1"))
+        last = newest.correlate(sessions).scalar_subquery()
+        columns = (events.c.session, events.c.id, events.c.size)
+        return sa.select(*columns).select_from(sa.join(sessions, events, events.c.id == last)).where(sql.in_list(_s.id, "keys"))
+
+    prepared = scanner.statements.get("newest events", scanner.connection, build)
+    last_events = prepared.run(scanner.connection, {"keys": sql.listed(keys)})
     fitting = _fitting({row.session: row for row in last_events}, keys, max_bytes)
     found = {key: event for key, _, event in stored_events(scanner, [row.id for row in fitting.values()])}
     rows = [fitting.get(key) for key in keys]

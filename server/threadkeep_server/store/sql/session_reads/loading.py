@@ -7,29 +7,33 @@ from ....domain.state.state import StatePage, StateQuery, StateScope, state_name
 from ...contract.events import ContextPage, EventPage, EventQuery
 from ...contract.loading import Loaded, LoadQuery, fitting_state, limited
 from ..log import context_queries, list_queries
-from ..log.rows import require, session_of
+from ..log.rows import require_prepared, session_of
 from ..log.scan import Scanner
 from ..log.session_queries import newest_events
 from ..scan_budget import ScanLimits
-from ..state.queries import get_state
+from ..state.queries import get_state, session_state
 
 
 def load_session(scanner: Scanner, tenant: str, ref: SessionRef, query: LoadQuery, limits: ScanLimits) -> Loaded:
     """Runs in a snapshot."""
-    row = require(scanner.connection, tenant, ref)
+    row = require_prepared(scanner.connection, scanner.statements, tenant, ref)
     session = session_of(row)
     states: dict[StateScope, StatePage] = {}
     budget = query.state_bytes
     for scope in query.scopes:
-        page = get_state(scanner, tenant, state_name(scope, session.ref), StateQuery(max_bytes=budget))
+        wanted = StateQuery(max_bytes=budget)
+        if scope is StateScope.SESSION:
+            page = session_state(scanner, row.id, wanted)
+        else:
+            page = get_state(scanner, tenant, state_name(scope, session.ref), wanted)
         states[scope], budget = fitting_state(page, budget)
     left = query.max_bytes - query.state_bytes + budget
     newest, size = newest_events(scanner, [row.id], left // 2)[0] if query.newest else (None, 0)
     found: EventPage | ContextPage | None = None
     if query.log is not None:
-        wanted = limited(query.log, left - size)
-        if isinstance(wanted, EventQuery):
-            found = list_queries.list_events(scanner, tenant, session.ref, wanted, limits)
+        log = limited(query.log, left - size)
+        if isinstance(log, EventQuery):
+            found = list_queries.list_events(scanner, tenant, session.ref, log, limits)
         else:
-            found = context_queries.get_context(scanner, tenant, session.ref, wanted, query.context_bytes)
+            found = context_queries.get_context(scanner, tenant, session.ref, log, query.context_bytes)
     return Loaded(session, states, newest, found)

@@ -2,40 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, ColumnElement, GenerativeSelect, LargeBinary, Select
 
 from ....domain.state.state import StateName, StatePage, StateQuery, StateScope, size_of
-from ..log.rows import require
+from ..log.rows import require_head
 from ..log.scan import Scanner
 from ..schema.state import past_values, shared_states, state_totals, state_values
-from ..schema.tables import sessions
 
 # Behind every key with a prefix: no byte of UTF-8 is so high.
 _AFTER_ALL = b"\xff"
 
 
 def get_state(scanner: Scanner, tenant: str, name: StateName, query: StateQuery) -> StatePage:
+    ref = name.ref
     if name.scope is StateScope.SESSION:
-        owner = require(scanner.connection, tenant, name.ref, columns=sa.select(sessions.c.id)).id
-        return read_state(scanner, sa.literal(owner, BigInteger), query)
+        return session_state(scanner, require_head(scanner.connection, scanner.statements, tenant, ref).id, query)
+    return _read(scanner, {"tenant": tenant, "app": ref.app, "user_id": ref.user_id}, query)
+
+
+def session_state(scanner: Scanner, session: int, query: StateQuery) -> StatePage:
+    """Returns the page of the session with this key."""
+    return _read(scanner, {"session": session}, query)
+
+
+def _read(scanner: Scanner, whose: Mapping[str, Any], query: StateQuery) -> StatePage:
+    """Returns the page of an owner; without one, an empty page. One statement, so the version is that of the values.
+
+    `whose`: the key of a session, or the name of a user's or an app's state."""
+    connection = scanner.connection
+    params = {
+        **whose,
+        "limit": query.limit + 1,
+        "as_of": query.as_of,
+        "prefix": query.prefix.encode(),
+        "behind": query.prefix.encode() + _AFTER_ALL,
+        "after": query.after.encode(),
+    }
+    build = partial(_statement, tuple(whose), query)
+    if query.keys:  # their number is part of the statement
+        return _page(scanner, connection.execute(build(), params).all(), query)
+    shape = ("state", *whose, query.as_of is None, query.prefix == "", query.after == "")
+    return _page(scanner, scanner.statements.get(shape, connection, build).run(connection, params), query)
+
+
+def _statement(whose: Sequence[str], query: StateQuery) -> Select[Any]:
+    """The version of a scope with its values; one row without a value if it has none of these."""
     s = shared_states.c
-    named = (s.tenant == tenant, s.app == name.ref.app, s.user_id == name.ref.user_id)
-    return read_state(scanner, -sa.select(s.id).where(*named).scalar_subquery(), query)
-
-
-def read_state(scanner: Scanner, owner: ColumnElement[int], query: StateQuery) -> StatePage:
-    """Returns the page of an owner; without one, an empty page. One statement, so the version is that of the values."""
-    found = _present(owner, query) if query.as_of is None else _as_of(query.as_of, owner, query)
+    owner: ColumnElement[int] = _number("session")
+    if "tenant" in whose:
+        named = (column == sa.bindparam(column.name, type_=sa.Text) for column in (s.tenant, s.app, s.user_id))
+        owner = -sa.select(s.id).where(*named).scalar_subquery()
+    found = _present(owner, query) if query.as_of is None else _as_of(owner, query)
     # Limited before the join: PostgreSQL would sort the whole scope after it.
-    values = found.order_by("key").limit(query.limit + 1).subquery("found")
+    values = found.order_by("key").limit(_number("limit")).subquery("found")
     wanted = state_totals.outerjoin(values, values.c.owner == state_totals.c.owner)
     columns = (state_totals.c.version, values.c.key, values.c.value)
-    ordered = sa.select(*columns).select_from(wanted).where(state_totals.c.owner == owner).order_by(values.c.key)
-    return _page(scanner, scanner.connection.execute(ordered).all(), query)
+    return sa.select(*columns).select_from(wanted).where(state_totals.c.owner == owner).order_by(values.c.key)
+
+
+def _number(name: str) -> ColumnElement[int]:
+    return sa.bindparam(name, type_=BigInteger)
 
 
 def whole_states(scanner: Scanner, owners: Sequence[int], left: int) -> list[StatePage]:
@@ -68,10 +99,10 @@ def _present(owner: ColumnElement[int], query: StateQuery) -> Select[Any]:
     return sa.select(now.owner, now.key, now.value).where(*_conditions(state_values, owner, query))
 
 
-def _as_of(log_version: int, owner: ColumnElement[int], query: StateQuery) -> GenerativeSelect:
-    then = past_values.c
-    present = _present(owner, query).where(state_values.c.since <= log_version)
-    lasted = (then.since <= log_version, then.until > log_version)
+def _as_of(owner: ColumnElement[int], query: StateQuery) -> GenerativeSelect:
+    then, as_of = past_values.c, _number("as_of")
+    present = _present(owner, query).where(state_values.c.since <= as_of)
+    lasted = (then.since <= as_of, then.until > as_of)
     past = sa.select(then.owner, then.key, then.value).where(*_conditions(past_values, owner, query), *lasted)
     return sa.union_all(present, past)
 
@@ -82,10 +113,14 @@ def _conditions(table: sa.Table, owner: ColumnElement[int], query: StateQuery) -
     if query.keys:
         found.append(key.in_([sa.literal(each.encode(), LargeBinary) for each in query.keys]))
     if query.prefix:
-        found += [key >= query.prefix.encode(), key < query.prefix.encode() + _AFTER_ALL]
+        found += [key >= _bytes("prefix"), key < _bytes("behind")]
     if query.after:
-        found.append(key > query.after.encode())
+        found.append(key > _bytes("after"))
     return found
+
+
+def _bytes(name: str) -> ColumnElement[bytes]:
+    return sa.bindparam(name, type_=LargeBinary)
 
 
 def _page(scanner: Scanner, rows: Sequence[Any], query: StateQuery) -> StatePage:
