@@ -82,6 +82,11 @@ def items_of(event: SessionEvent) -> list[dict[str, Any]]:
         native = json.loads(event.native.content)
         if isinstance(native, dict):
             return [native]
+    return rendered(event)
+
+
+def rendered(event: SessionEvent) -> list[dict[str, Any]]:
+    """The messages of the parts of one event, as `items_of` describes them."""
     parts = event.message.parts
     items = [_result_item(part.tool_result) for part in parts if part.HasField("tool_result")]
     others = [part for part in parts if part.WhichOneof("content") not in ("tool_result", None)]

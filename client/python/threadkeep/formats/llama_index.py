@@ -77,6 +77,11 @@ def items_of(event: SessionEvent) -> list[Item]:
         native = json.loads(event.native.content)
         if isinstance(native, dict):
             return [native]
+    return rendered(event)
+
+
+def rendered(event: SessionEvent) -> list[Item]:
+    """The messages of the parts of one event, as `items_of` describes them."""
     parts = event.message.parts
     found = [_result_item(part.tool_result) for part in parts if part.HasField("tool_result")]
     blocks = [block for part in parts if (block := _block(part)) is not None]
@@ -161,9 +166,6 @@ def _block(part: Part) -> Item | None:
             }
         case "media" if part.media.WhichOneof("source") in ("data", "uri"):
             return _media_block(part.media)
-        case "data" if part.data.type.startswith(f"{PROVIDER}."):
-            block: Item = json.loads(part.data.json)
-            return block
     return None
 
 

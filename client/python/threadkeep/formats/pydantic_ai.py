@@ -61,6 +61,11 @@ def items_of(event: SessionEvent, names: Mapping[str, str] | None = None) -> lis
         native = json.loads(event.native.content)
         if isinstance(native, dict):
             return [native]
+    return rendered(event, names)
+
+
+def rendered(event: SessionEvent, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """The message of the parts of an event; none without content. `names`: as `items_of` takes them."""
     if part_of(event):
         return []
     when = _shown_time(event)

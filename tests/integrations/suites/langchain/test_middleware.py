@@ -17,6 +17,7 @@ from langgraph.runtime import Runtime
 from tests.integrations.suites.langgraph.scripted import ScriptedModel, weather_script
 from threadkeep import AsyncClient, Client, SessionRef, assistant, event_filter, system, user
 from threadkeep import tool_call as call_part
+from threadkeep.formats.langchain import event_of
 from threadkeep.integrations.langchain import ThreadkeepMiddleware
 from threadkeep.memory import MemoryProvider
 
@@ -134,3 +135,11 @@ def test_agent_with_a_blocking_client_runs_both_ways(sync_client: Client) -> Non
     result = asyncio.run(agent.ainvoke({"messages": ["And now?"]}))
     assert types(result["messages"]) == ROUND * 2
     assert [event.id for event in sync_client.events("session")] == [message.id for message in result["messages"]]
+
+
+async def test_message_of_a_newer_type_is_read_from_its_parts(client: AsyncClient) -> None:
+    session_id, model = str(uuid.uuid4()), ScriptedModel(answer=weather_script)
+    newer = {"type": "of_a_newer_version", "data": {"content": "one", "type": "of_a_newer_version"}}
+    await client.append(session_id, event_of(newer, "e1"), create_if_missing=True)
+    await agent_of(ThreadkeepMiddleware(client, session_id), model).ainvoke({"messages": ["two"]})
+    assert [message.text for message in model.calls[0]] == ["one", "two"]

@@ -21,6 +21,7 @@ from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
 from threadkeep import AsyncClient, assistant, tool_call, tool_result, user
 from threadkeep.errors import BrokenToolPair, Unavailable
+from threadkeep.formats.llama_index import event_of
 from threadkeep.integrations.llama_index import ThreadkeepChatStore
 
 from .scripted import call, said
@@ -255,3 +256,10 @@ async def test_add_that_was_stored_without_an_answer_is_not_stored_twice(client:
     client.append = append  # type: ignore[method-assign]
     await store.add_messages("k", says("a", "b"))
     assert texts(await store.get_messages("k")) == ["a", "b"]
+
+
+async def test_message_with_a_block_of_a_newer_version_is_read_from_its_parts(client: AsyncClient) -> None:
+    blocks = [{"block_type": "text", "text": "Let me look."}, {"block_type": "of_a_newer_version", "shape": "round"}]
+    await client.append("k", event_of({"role": "assistant", "blocks": blocks}), create_if_missing=True)
+    [message] = await ThreadkeepChatStore(client).get_messages("k")
+    assert (message.role, message.content) == (MessageRole.ASSISTANT, "Let me look.")

@@ -15,7 +15,8 @@ from pydantic_ai.messages import UserPromptPart as Prompt
 from pydantic_ai.tools import DeferredToolRequests
 from pydantic_ai.usage import RunUsage
 
-from threadkeep import AsyncClient
+from threadkeep import AsyncClient, user
+from threadkeep.formats.pydantic_ai import events_of
 from threadkeep.integrations.pydantic_ai import ThreadkeepConversationStore
 
 from .talk import conversation, message, say, texts
@@ -326,3 +327,10 @@ async def test_save_beside_a_compaction_is_no_conflict(store: Store, client: Asy
     said = await stored(store, "c")
     assert said[-4:] == ["They met.", "u2", "a2", "u3"]
     assert "u1" not in said
+
+
+async def test_message_with_a_part_of_a_newer_version_is_read_from_its_parts(client: AsyncClient) -> None:
+    parts = [{"part_kind": "text", "content": "Let me look."}, {"part_kind": "of-a-newer-version", "shape": "round"}]
+    message = {"kind": "response", "parts": parts, "usage": {"input_tokens": 3, "output_tokens": 2}}
+    await client.append("c", user("How is Oslo?"), *events_of(message, "e1"), create_if_missing=True)
+    assert await stored(ThreadkeepConversationStore(client), "c") == ["How is Oslo?", "Let me look."]

@@ -122,8 +122,12 @@ def is_own(event: SessionEvent) -> bool:
 
 
 def messages_of(event: SessionEvent) -> list[AnyMessage]:
-    """The messages of an event, marked so that no saver stores them again."""
-    found = messages_from_dict(langchain.items_of(event))
+    """The messages of an event, marked so that no saver stores them again. What a newer version stored and the installed one
+    refuses is read from the parts of its event."""
+    try:
+        found = messages_from_dict(langchain.items_of(event))
+    except (TypeError, ValueError):
+        found = messages_from_dict(langchain.rendered(event))
     for message in found:
         message.response_metadata = {**message.response_metadata, MARK: event.event_id}
     return cast("list[AnyMessage]", found)

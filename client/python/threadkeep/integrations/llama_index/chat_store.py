@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.bridge.pydantic import PrivateAttr, ValidationError
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
 from ... import AsyncClient, CreateOptions, event_filter
 from ...errors import SessionNotFound, VersionMismatch
-from ...formats.llama_index import event_of, items_of
+from ...formats.llama_index import event_of, items_of, rendered
 from ...messages import with_ids
 from ...v1.event_pb2 import SessionEvent
 from ...v1.session_pb2 import Session
@@ -207,7 +207,12 @@ def _new(messages: Sequence[ChatMessage]) -> list[SessionEvent]:
 
 
 def _messages(event: SessionEvent) -> list[ChatMessage]:
-    return [ChatMessage.model_validate(item) for item in items_of(event)]
+    """The messages of an event. A newer version of the framework may have stored what the installed one refuses, such as blocks
+    of a new kind; such a message is read from the parts of its event."""
+    try:
+        return [ChatMessage.model_validate(item) for item in items_of(event)]
+    except ValidationError:
+        return [ChatMessage.model_validate(item) for item in rendered(event)]
 
 
 async def _until_settled(attempt: Callable[[], Awaitable[T]]) -> T:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from pydantic import ValidationError
 from pydantic_ai.conversation_store import ConversationEntry
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from ...formats.openai import json_text
-from ...formats.pydantic_ai import NATIVE, events_of, items_of, tool_names
+from ...formats.pydantic_ai import NATIVE, events_of, items_of, rendered, tool_names
 from ...formats.split import member_of, part_of
 from ...v1.event_pb2 import SessionEvent
 from ...v1.message_pb2 import ROLE_TOOL, ChatMessage
@@ -144,7 +144,7 @@ def entries_of(line: Line, events: Sequence[SessionEvent]) -> list[ConversationE
     for event in line.events:
         parent = entries[-1].id if entries else _links(event).parent
         entries.extend(
-            ConversationEntry(id=event.event_id, parent_id=parent, message=_message(item)) for item in items_of(event, names)
+            ConversationEntry(id=event.event_id, parent_id=parent, message=message) for message in _messages(event, names)
         )
     return entries
 
@@ -154,7 +154,7 @@ def entry_of(event: SessionEvent) -> ConversationEntry | None:
     links = _links(event)
     if not links.is_named or not _is_entry(event, links):
         return None
-    return ConversationEntry(id=event.event_id, parent_id=links.parent, message=_message(items_of(event)[0]))
+    return ConversationEntry(id=event.event_id, parent_id=links.parent, message=_messages(event)[0])
 
 
 def _is_entry(event: SessionEvent, links: _Links) -> bool:
@@ -165,8 +165,13 @@ def _has_content(event: SessionEvent) -> bool:
     return not event.erased and not part_of(event) and bool(event.native.format == NATIVE or event.message.parts)
 
 
-def _message(item: Mapping[str, Any]) -> ModelMessage:
-    return ModelMessagesTypeAdapter.validate_json(json.dumps([item]))[0]
+def _messages(event: SessionEvent, names: Mapping[str, str] | None = None) -> list[ModelMessage]:
+    """The messages of an event. A newer version of the framework may have stored what the installed one refuses, such as parts
+    of a new kind; such a message is read from the parts of its event."""
+    try:
+        return ModelMessagesTypeAdapter.validate_json(json.dumps(items_of(event, names)))
+    except ValidationError:
+        return ModelMessagesTypeAdapter.validate_json(json.dumps(rendered(event, names)))
 
 
 def _links(event: SessionEvent) -> _Links:
