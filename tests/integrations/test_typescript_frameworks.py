@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,6 @@ from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import ServerProcess
 
 DOCUMENTS = ROOT / "docs/integrations"
-PROGRAM = Path(sys.executable).with_name("threadkeep")
-MOST_SECONDS = 500
 REQUIRED = re.compile(r'requireVersion\("([^"]+)", "([^"]+)", "([^"]+)"\)')
 
 
@@ -55,12 +52,7 @@ def test_adapter_with_its_framework_passes(name: str, adapted_server: ServerProc
     typescript.build()
     tests = sorted(map(str, (PACKAGE / "build/test").glob(f"{name}.*test.js")))
     assert tests
-    settings = {"THREADKEEP_TEST_ADDRESS": adapted_server.address, "THREADKEEP_TEST_PROGRAM": str(PROGRAM)}
-    said = npm.run(node(name), "--test", *tests, cwd=PACKAGE, within=MOST_SECONDS, **settings)
-    counts = dict(re.findall(r"^# (pass|fail|skipped|todo) (\d+)$", said, re.MULTILINE))
-    passed = counts.pop("pass")
-    assert passed != "0"
-    assert set(counts.values()) == {"0"}, said
+    passed = typescript.run_tests(name, tests, cwd=PACKAGE, address=adapted_server.address)
     say(f"{name} in TypeScript: {passed} tests")
 
 

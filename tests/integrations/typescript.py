@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import tarfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +13,8 @@ from tests.conformance.drivers import building
 from tests.sdk import npm
 
 PACKAGE = npm.PACKAGE / "integrations"
+PROGRAM = Path(sys.executable).with_name("threadkeep")
+MOST_SECONDS = 500
 NEWER_NODE = frozenset({"ai-sdk", "mastra", "strands"})
 """The adapters whose frameworks need Node 22, which a package brings: the machine's may be older."""
 
@@ -43,6 +48,17 @@ def build() -> None:
     with building("typescript"):
         npm.install()
         npm.run("npm", "run", "check", cwd=PACKAGE, within=900)
+
+
+def run_tests(name: str, tests: Sequence[str], *, cwd: Path, address: str) -> str:
+    """Runs compiled tests of an adapter against a server. Returns how many passed: all, and at least one."""
+    settings = {"THREADKEEP_TEST_ADDRESS": address, "THREADKEEP_TEST_PROGRAM": str(PROGRAM)}
+    said = npm.run(node(name), "--test", *tests, cwd=cwd, within=MOST_SECONDS, **settings)
+    counts = dict(re.findall(r"^# (pass|fail|skipped|todo) (\d+)$", said, re.MULTILINE))
+    passed = counts.pop("pass")
+    assert passed != "0"
+    assert set(counts.values()) == {"0"}, said
+    return passed
 
 
 def golden(name: str, address: str) -> list[str]:

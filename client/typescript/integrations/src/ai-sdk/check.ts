@@ -1,3 +1,3 @@
 import { requireVersion } from "../versions.js";
 
-requireVersion("ai", ">=7 <8", "ai-sdk");
+requireVersion("ai", ">=7.0.135 <8", "ai-sdk");

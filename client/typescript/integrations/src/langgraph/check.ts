@@ -1,3 +1,3 @@
 import { requireVersion } from "../versions.js";
 
-requireVersion("@langchain/langgraph-checkpoint", ">=1.2 <2", "langgraph");
+requireVersion("@langchain/langgraph-checkpoint", ">=1.2.1 <2", "langgraph");
