@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar, cast
 
@@ -36,6 +37,8 @@ _BY_CODE: Mapping[grpc.StatusCode, type[ThreadkeepError]] = {
 _BROKEN = ("from Core", "RST_STREAM", "Stream removed")
 _OWN = ("Channel closed", "Locally cancel")
 """gRPC's messages for a call that this side canceled."""
+_TOO_LARGE = re.compile(r"Sent message larger than max \((\d+) vs\. (\d+)\)")
+"""gRPC's message for a request that this side does not send."""
 
 
 class _Details(NamedTuple):
@@ -67,6 +70,9 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
         message = f"{address} canceled the call ({message})"
         return Unavailable(message, code=grpc.StatusCode.UNAVAILABLE, retry_after=retry_after)
     message = _unavailable(address, message) if code is grpc.StatusCode.UNAVAILABLE else message
+    if too_large := _TOO_LARGE.search(message):
+        size, most = map(int, too_large.groups())
+        message = f"the request has {size:,} bytes, and a call may send {most:,}; send fewer or smaller events"
     kind = _BY_CODE.get(code, ThreadkeepError)
     return kind(message or code.name, code=code, violations=violations, retry_after=retry_after)
 

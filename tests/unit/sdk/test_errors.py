@@ -147,6 +147,12 @@ def test_the_text_of_an_error_has_reason_code_message_and_request_id() -> None:
     assert str(errors.Unavailable("no server", code=grpc.StatusCode.UNAVAILABLE)) == "UNAVAILABLE: no server"
 
 
+def test_request_that_is_too_large_to_send_says_so() -> None:
+    refused = Raised(grpc.StatusCode.RESOURCE_EXHAUSTED, "CLIENT: Sent message larger than max (80000196 vs. 67108864)", [])
+    text = "the request has 80,000,196 bytes, and a call may send 67,108,864; send fewer or smaller events"
+    assert from_rpc_error(refused, "host:1").message == text
+
+
 def test_an_error_is_transient_if_a_retry_may_succeed() -> None:
     assert errors.ServerDraining("m").is_transient
     assert ThreadkeepError("m", code=grpc.StatusCode.UNAVAILABLE).is_transient

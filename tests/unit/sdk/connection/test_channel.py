@@ -85,7 +85,7 @@ def test_a_returning_server_is_reconnected_within_seconds() -> None:
 
 def test_new_client_after_a_restart_waits_for_no_other_client() -> None:
     address = f"127.0.0.1:{free_port()}"
-    patient = {
+    patient: dict[str, Any] = {
         "max_attempts": 1,
         "options": [("grpc.initial_reconnect_backoff_ms", 60_000), ("grpc.max_reconnect_backoff_ms", 60_000)],
     }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from grpc import StatusCode
 
 from ... import AsyncClient
 from ...errors import PermissionDenied
@@ -224,10 +225,9 @@ def _raise_for(cli: Cli, tally: Tally, *, stopped: bool) -> None:
     if not tally.problems:
         return
     first = tally.problems[0]
-    lost: Callable[[Problem], bool] = lambda each: each.error is not None and each.reason in ("", "UNAVAILABLE")  # noqa: E731
-    if any(lost(each) for each in tally.problems):
-        gone = next(each.error for each in tally.problems if lost(each))
-        raise from_server(gone) if gone else CliError(first.text)
+    lost = next((each.error for each in tally.problems if _is_of_connection(each)), None)
+    if lost is not None:
+        raise from_server(lost)
     metadata = _problem_json(first)
     if stopped or len(tally.problems) == 1:
         after = "what precedes it is imported; correct it and import again"
@@ -239,6 +239,12 @@ def _raise_for(cli: Cli, tally: Tally, *, stopped: bool) -> None:
     shown = f" ({more:,} more not shown)" if more > 0 else ""
     skipped = counted(len(tally.problems), "record")
     raise CliError(f"{skipped} could not be imported{shown}; the rest is in", reason=first.reason, metadata=metadata)
+
+
+def _is_of_connection(problem: Problem) -> bool:
+    """Whether the error is not of the record: one without a reason is gRPC's, and of these only a refused size is."""
+    error = problem.error
+    return error is not None and error.reason in ("", "UNAVAILABLE") and error.code is not StatusCode.RESOURCE_EXHAUSTED
 
 
 def _problem_text(problem: Problem) -> str:

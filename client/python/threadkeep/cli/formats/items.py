@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from ...formats.fields import FieldError as FieldError
 from ...v1 import event_pb2, session_pb2, state_pb2
 
+_SHOWN = 200
+"""Characters of the name of a row in a message."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -21,7 +24,8 @@ class Origin:
 
     def __str__(self) -> str:
         if self.table:
-            return f"{self.source}: table {self.table}, row {self.row}"
+            row = self.row if len(self.row) <= _SHOWN else f"{self.row[:_SHOWN]}…"
+            return f"{self.source}: table {self.table}, row {row}"
         line = "" if self.line is None else f", line {self.line:,}"
         return f"{self.source}: record {self.record:,}{line}" if self.record else self.source
 
