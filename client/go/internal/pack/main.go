@@ -1,5 +1,5 @@
-// Pack builds the release of the module: pack DIR writes the files that a Go module proxy serves, so that GOPROXY=file://DIR
-// finds it. It must run in the module's directory.
+// Pack builds the release of the module and of the adapters of frameworks, which are modules in integrations: pack DIR writes the
+// files that a Go module proxy serves, so that GOPROXY=file://DIR finds them. It must run in the client's directory.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ import (
 )
 
 const (
-	module  = "github.com/threadkeep/threadkeep-go"
+	client  = "github.com/threadkeep/threadkeep-go"
 	version = "v" + threadkeep.Version
 )
 
@@ -26,16 +27,25 @@ func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: pack DIR")
 	}
-	if err := pack(filepath.Join(os.Args[1], filepath.FromSlash(module), "@v")); err != nil {
+	manifests, err := filepath.Glob("integrations/*/go.mod")
+	if err != nil {
 		log.Fatal(err)
+	}
+	for _, manifest := range append([]string{"go.mod"}, manifests...) {
+		if err := pack(os.Args[1], filepath.ToSlash(filepath.Dir(manifest))); err != nil {
+			log.Fatal(err)
+		}
 	}
 }
 
-func pack(dir string) error {
+// pack packs the module in a folder.
+func pack(target, folder string) error {
+	module := path.Join(client, folder)
+	dir := filepath.Join(target, filepath.FromSlash(module), "@v")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	requirements, err := os.ReadFile("go.mod")
+	requirements, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {
 		return err
 	}
@@ -53,7 +63,7 @@ func pack(dir string) error {
 		return err
 	}
 	archive := zip.NewWriter(file)
-	files, err := addFiles(archive)
+	files, err := addFiles(archive, folder, module)
 	if err != nil {
 		return err
 	}
@@ -64,24 +74,28 @@ func pack(dir string) error {
 	return file.Close()
 }
 
-// addFiles adds the module's files to the archive, except hidden files, which are build output.
-func addFiles(archive *zip.Writer) (files int, err error) {
-	err = filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
+// addFiles adds the files of the module in a folder to the archive, except hidden files, which are build output, and other modules.
+func addFiles(archive *zip.Writer, folder, module string) (files int, err error) {
+	root := os.DirFS(folder)
+	err = fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || name == "." {
 			return err
 		}
-		if hidden := strings.HasPrefix(entry.Name(), ".") && path != "."; entry.IsDir() || hidden {
-			if hidden && entry.IsDir() {
-				return filepath.SkipDir
+		if entry.IsDir() {
+			if _, err := fs.Stat(root, path.Join(name, "go.mod")); err == nil || strings.HasPrefix(entry.Name(), ".") {
+				return fs.SkipDir
 			}
 			return nil
 		}
-		source, err := os.Open(path)
+		if strings.HasPrefix(entry.Name(), ".") {
+			return nil
+		}
+		source, err := root.Open(name)
 		if err != nil {
 			return err
 		}
 		defer source.Close()
-		target, err := archive.Create(module + "@" + version + "/" + filepath.ToSlash(path))
+		target, err := archive.Create(module + "@" + version + "/" + name)
 		if err != nil {
 			return err
 		}
