@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.clock import Clock
 from tests.support.databases.postgres import HOW_TO_INSTALL, NO_PGVECTOR, PostgresCluster, find_binaries, find_pgvector_binaries
+from tests.support.runs.engines_in_turn import left_out
 from tests.support.runs.printed import print_said, say
 from tests.support.runs.scheduler import Spread, in_order
 from tests.support.runs.thoroughness import examples
@@ -38,8 +39,12 @@ _databases = count(1)
 __all__ = ["say"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)  # after what was selected by name
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     in_order(items)
+    if gone := left_out(items):
+        config.hook.pytest_deselected(items=gone)
+        items[:] = [item for item in items if item not in gone]
 
 
 def pytest_collection_finish() -> None:

@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +21,7 @@ from hypothesis import strategies as st
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, event, parse
 from tests.support.conversations import agent_runs, answered, orphans, renamed
-from tests.support.runs.thoroughness import on_stores, size, some
+from tests.support.runs.thoroughness import by_engine_in_turn, on_stores, size, some
 from tests.support.sessions import TENANT, append, create, read, ref
 from tests.unit.compaction.laws import windows
 from threadkeep.v1.event_pb2 import SessionEvent
@@ -131,11 +129,9 @@ class Both:
         return Log(self, ref(f"s{next(self.names)}"))
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Both]:
+@pytest.fixture
+def both(url: str) -> Iterator[Both]:
     # hypothesis cannot await a test, so the stores live on a loop that outlasts the examples.
-    sqlite = request.param == "sqlite"
-    url = f"sqlite:///{tmp_path}/threadkeep.db" if sqlite else str(request.getfixturevalue("postgres_url"))
     with asyncio.Runner() as runner:
         opened = open_store(url, CODEC)
         tested = runner.run(opened.__aenter__())
@@ -267,7 +263,7 @@ def said(made_up: WindowEvent, name: str) -> SessionEvent:
     )
 
 
-@pytest.mark.parametrize("strategy", SMALL, ids=attrgetter("name"))
+@by_engine_in_turn("strategy", SMALL, [strategy.name for strategy in SMALL])
 @EXAMPLES
 @given(logs=st.lists(windows, min_size=1, max_size=3), specs=st.lists(SPECS, min_size=1, max_size=3))
 def test_any_log(both: Both, strategy: Strategy, logs: list[Any], specs: list[ContextSpec]) -> None:
@@ -284,7 +280,7 @@ def test_any_log(both: Both, strategy: Strategy, logs: list[Any], specs: list[Co
     both.runner.run(check())
 
 
-@pytest.mark.parametrize("number", range(len(REAL)), ids=[strategy.name for strategy in REAL])
+@by_engine_in_turn("number", range(len(REAL)), [strategy.name for strategy in REAL])
 def test_real_runs(both: Both, number: int) -> None:
     """Each run is compacted by one of the strategies while it grows."""
 

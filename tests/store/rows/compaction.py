@@ -158,7 +158,8 @@ class CompactionRows:
         for number in range(50):
             gone = [f"m{number}"] + ([f"sum{number - 1}"] if number else [])
             await compact(store, gone, placed(f"m{number + 1}", summary(f"sum{number}")), at=number)
-            seen |= {event.seq: event.body for event in await read(store) if event.seq not in seen}
+            if number % 5 == 4:
+                seen |= {event.seq: event.body for event in await read(store) if event.seq not in seen}
         events = await read(store)
         assert {event.seq: event.body for event in events} == seen
         assert first.items() <= seen.items()

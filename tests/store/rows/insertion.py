@@ -53,10 +53,11 @@ class InsertionRows:
 
     @pytest.mark.parametrize("anchor", ["e2", None])
     async def test_each_before_the_one_before(self, store: Store, anchor: str | None) -> None:
+        count = size(30, 12)
         await session_with(store, *named("e1", "e2"))
-        for number in range(30):
+        for number in range(count):
             await compact(store, (), placed(f"i{number - 1}" if number else anchor, *named(f"i{number}")))
-        inserted = [f"i{number}" for number in reversed(range(30))]
+        inserted = [f"i{number}" for number in reversed(range(count))]
         assert texts(await read(store)) == (["e1", *inserted, "e2"] if anchor else ["e1", "e2", *inserted])
 
     async def test_inserted_events_are_distinguished_from_appended_ones(self, store: Store) -> None:
@@ -69,7 +70,7 @@ class InsertionRows:
         events = await read(store)
         assert {event.seq for event in await read(store, EventFilter(after_seq=1000))} == set(range(1001, 2206))
         assert {event.seq for event in await read(store, EventFilter(before_seq=1000))} == set(range(1, 1000))
-        for seq in range(1000, 1060):  # where insertions at the usual distance would reach the place of seq 2
+        for seq in range(1000, 1060, size(1, 6)):  # where insertions at the usual distance would reach the place of seq 2
             assert [event.seq for event in await read(store, EventFilter(after_seq=seq - 1, before_seq=seq + 1))] == [seq]
         last = max(events, key=lambda event: event.seq)
         await append(store, draft("next"), expected_last_event_id=parse(last).event_id)

@@ -12,6 +12,7 @@ import pytest
 from tests.store.rows.compaction import named, summary
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, call, draft, parse, result, texts
+from tests.support.runs.thoroughness import size
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
 from threadkeep_server.domain.context import ContextMode, ContextSpec
 from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
@@ -198,7 +199,7 @@ class ContextRows:
 Seen = tuple[int, list[str]]
 """The window version that came with a read, and what was read."""
 
-COMPACTIONS = 30
+COMPACTIONS = size(30, 10)
 NAMES = [f"m{number}" for number in range(COMPACTIONS + 5)]
 WINDOWS = [NAMES, *([f"sum{done}", *NAMES[done:]] for done in range(1, COMPACTIONS + 1))]
 """Every window that there is, in order: each compaction takes the oldest event into its summary."""

@@ -13,11 +13,11 @@ T = TypeVar("T")
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 LONG = os.environ.get("THREADKEEP_LONG") == "1"
-EXAMPLES = int(os.environ.get("THREADKEEP_EXAMPLES") or (1000 if LONG else 20))
+EXAMPLES = int(os.environ.get("THREADKEEP_EXAMPLES") or (1000 if LONG else 10))
 """The number of examples of a hypothesis property of weight 100."""
-KILLS = int(os.environ.get("THREADKEEP_KILLS") or (50 if LONG else 5))
+KILLS = int(os.environ.get("THREADKEEP_KILLS") or (50 if LONG else 3))
 """The number of kills in fault tests, on each engine."""
-_FEWEST = EXAMPLES if LONG else 5
+_FEWEST = EXAMPLES if LONG else 3
 
 
 def examples(weight: int) -> int:
@@ -50,6 +50,21 @@ def on_each_engine(name: str, one: T, other: T) -> pytest.MarkDecorator:
     pairs = with_long([("sqlite", one), ("postgres", other)], ("sqlite", other), ("postgres", one))
     marked = [pytest.param(*pair, marks=pytest.mark.postgres if pair[0] == "postgres" else ()) for pair in pairs]
     return pytest.mark.parametrize(("url", name), marked, indirect=True)
+
+
+def by_engine_in_turn(name: str, values: Sequence[T], ids: Sequence[str]) -> pytest.MarkDecorator:
+    """Marks tests with the fixture `url`: this argument has each value on one engine, in turn; in the long form on both."""
+    engines = ("sqlite", "postgres")
+    taken = [
+        (engine, place) for place in range(len(values)) for turn, engine in enumerate(engines) if LONG or place % 2 == turn
+    ]
+    marked = [
+        pytest.param(
+            engine, values[place], id=f"{engine}-{ids[place]}", marks=pytest.mark.postgres if engine == "postgres" else ()
+        )
+        for engine, place in taken
+    ]
+    return pytest.mark.parametrize(("url", name), marked, indirect=["url"])
 
 
 def size(long: int, short: int) -> int:

@@ -43,11 +43,12 @@ def open_pool(path: str, statements: Statements, *, size: int, timeout: float) -
         connect_args={"isolation_level": None, "timeout": timeout},
     )
 
-    def connected(connection: Any, record: Any) -> None:
-        cursor = connection.cursor()
+    def begin(raw: sqlite3.Connection) -> None:
         for sql, params in statements:
-            cursor.execute(sql, params)
-        cursor.close()
+            raw.execute(sql, params).fetchall()
+
+    def connected(connection: Any, record: Any) -> None:
+        connection.run_async(lambda aio: aio._execute(begin, aio._conn))  # noqa: SLF001 - one call, not four for each statement
 
     event.listen(engine.sync_engine, "connect", connected)
     return engine

@@ -1,0 +1,42 @@
+"""In the short form a test that differs by its engine alone runs on one of them: half of the tests on each. The long form runs
+all on both.
+
+What docs/guarantees.md names runs on both in every run, and so do the parts whose subject is that all answer alike.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from .thoroughness import LONG
+
+_ROOT = Path(__file__).parents[3]
+_PARAMETERS = re.compile(r"\[.*\]$", re.DOTALL)
+_ENGINE = re.compile(r"\b(sqlite|postgres(?:ql)?)\b")
+_GUARANTEED = re.compile(r"`(tests/[\w./]+)`")
+_ALIKE = ("tests/conformance", "tests/integrations", "tests/migration")
+
+
+def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """Returns the tests that this run leaves out. Of a test that was selected on one engine, nothing."""
+    if LONG:
+        return set()
+    both = (*_ALIKE, *_GUARANTEED.findall((_ROOT / "docs/guarantees.md").read_text()))
+    by_test: dict[str, dict[str, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        parameters = _PARAMETERS.search(item.nodeid)
+        engine = parameters and _ENGINE.search(parameters[0])
+        if parameters and engine and not item.nodeid.startswith(both):
+            test = item.nodeid[: parameters.start()] + _ENGINE.sub("", parameters[0])
+            by_test[test][engine[0][:6]].append(item)
+    found: set[pytest.Item] = set()
+    for test, by_engine in by_test.items():
+        if len(by_engine) > 1:
+            found.update(by_engine[sorted(by_engine)[zlib.crc32(test.encode()) % 2]])
+    return found

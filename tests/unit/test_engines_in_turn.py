@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.support.runs import engines_in_turn
+
+
+@dataclass(frozen=True)
+class Item:
+    nodeid: str
+
+
+NAMES = [f"tests/api/test_x.py::test_{number}" for number in range(40)]
+
+
+@pytest.fixture(autouse=True)
+def short_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines_in_turn, "LONG", False)
+
+
+def run_of(*nodeids: str) -> list[str]:
+    items: list[Any] = [Item(each) for each in nodeids]
+    gone = {item.nodeid for item in engines_in_turn.left_out(items)}
+    return [each for each in nodeids if each not in gone]
+
+
+def test_test_of_both_engines_runs_on_one_half_of_them_on_each() -> None:
+    found = run_of(*(f"{name}[a-{engine}]" for name in NAMES for engine in ("sqlite", "postgresql")))
+    assert [each.partition("[")[0] for each in found] == NAMES
+    assert 10 < sum("sqlite" in each for each in found) < 30
+
+
+def test_test_that_was_selected_on_one_engine_runs() -> None:
+    chosen = [f"{name}[postgres]" for name in NAMES]
+    assert run_of(*chosen) == chosen
+
+
+def test_guarantee_is_tested_on_both_engines() -> None:
+    chosen = [f"tests/faults/kills/test_kill.py::test_x[{engine}]" for engine in ("sqlite", "postgresql")]
+    assert run_of(*chosen) == chosen
+
+
+def test_long_form_leaves_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines_in_turn, "LONG", True)
+    chosen = [f"{NAMES[0]}[{engine}]" for engine in ("sqlite", "postgres")]
+    assert run_of(*chosen) == chosen
