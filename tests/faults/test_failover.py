@@ -15,6 +15,9 @@ from threadkeep import errors
 from .conftest import ServerMaker
 from .harness.ledger import connect
 
+WITHIN = 200.0
+"""Seconds for what takes a lease and a few pauses, on a busy machine."""
+
 
 @pytest.mark.postgres
 async def test_a_subscriber_of_what_was_lost_is_not_led_past_what_comes_instead(
@@ -67,7 +70,7 @@ async def say(client: threadkeep.AsyncClient, word: str, times: int) -> None:
     """Appends, and again while the connections of before the restart fail."""
     for number in range(times):
         event = threadkeep.user(f"{word} {number}")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WITHIN):
             while not await said(client, event):  # noqa: ASYNC110 - the database comes back by itself
                 await asyncio.sleep(0.05)
 
@@ -81,6 +84,6 @@ async def said(client: threadkeep.AsyncClient, event: threadkeep.SessionEvent) -
 
 
 async def until(reached: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WITHIN):
         while not reached():  # noqa: ASYNC110 - the consumer sets it
             await asyncio.sleep(0.02)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.integrations.environments import EDITIONS
 from tests.integrations.programs import pytest_command, run
+from tests.support.runs.thoroughness import with_long
 from tests.support.servers.server_process import ServerProcess
 
 STORES = ("adk", "claude_agent", "langgraph", "openai_agents")
@@ -15,7 +15,7 @@ STORES = ("adk", "claude_agent", "langgraph", "openai_agents")
 IN_POSTGRES = ("adk", "langgraph", "openai_agents")
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("edition", with_long(["newest"], "oldest"))
 @pytest.mark.parametrize("name", STORES)
 def test_import_of_a_frameworks_own_store_passes(
     name: str, edition: str, adapted_server: ServerProcess, say: Callable[[str], None]

@@ -21,8 +21,18 @@ import pytest
 from threadkeep import AsyncClient, Client, ThreadkeepError
 
 PROGRAM = os.environ["THREADKEEP_TEST_PROGRAM"]
+CORE = os.environ.get("THREADKEEP_TEST_CORE") == "1"
+"""Whether the tests that start servers or programs of their own are left out: most of the time is theirs."""
+_WITH_PROGRAMS = ("test_documents.py", "test_page.py")
 READY_WITHIN = 200.0
 ROOT = Path(__file__).parents[3]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if CORE:
+        gone = [each for each in items if each.path.name in _WITH_PROGRAMS or "killable" in getattr(each, "fixturenames", ())]
+        config.hook.pytest_deselected(items=gone)
+        items[:] = [each for each in items if each not in gone]
 
 
 class Server:

@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
-PARTS = ("sdk", "conformance", "faults", "scenarios", "feed", "chat", "api", "migration", "store", "unit")
+PARTS = ("sdk", "conformance", "integrations", "faults", "scenarios", "feed", "chat", "api", "migration", "store", "unit")
 """The folders of tests, the slowest groups first."""
 _ENGINE = re.compile(r"\b(sqlite|postgresql)\b")
 _WORKLOAD = re.compile(r"\bpostgresql-\w+-servers\b")
@@ -61,6 +61,8 @@ def _group(nodeid: str, seen: Counter[str]) -> str:
         # Packages of a language are built in the tree, so builds and runs of a language must not be concurrent.
         language, engine = test.removeprefix("test_case[").split("-")[:2]
         return language if language != "python" else f"{language} {engine}"
+    if part == "integrations" and "typescript" not in file:  # each test is a program, in an environment of its own
+        return nodeid
     if part == "feed":  # the tests of a workload share its servers
         return f"feed {_first(_WORKLOAD, test) or _first(_ENGINE, test)}"
     return f"{file} {_first(_ENGINE, test)}"
