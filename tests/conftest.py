@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.clock import Clock
 from tests.support.databases.postgres import HOW_TO_INSTALL, NO_PGVECTOR, PostgresCluster, find_binaries, find_pgvector_binaries
-from tests.support.runs.engines_in_turn import left_out
 from tests.support.runs.printed import print_said, say
 from tests.support.runs.scheduler import Spread, in_order
+from tests.support.runs.short_form import left_out
 from tests.support.runs.thoroughness import examples
 from tests.support.servers.authorities import leave_out_public_authorities
 

@@ -52,6 +52,7 @@ class OnSqlite(Encrypted):
 
 
 # Of each subject the rows that read or compare what is encrypted.
+@pytest.mark.sampled(3)
 class TestOnSqlite(
     OnSqlite,
     ReplayRows,

@@ -25,6 +25,7 @@ async def emptied(shared_pgvector_url: str) -> AsyncIterator[Emptied]:
 
 @pytest.mark.postgres
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.sampled(3)
 class TestWords(TextRows, SearchRows, SearchPagingRows, AddingRows, ForgettingRows, MemoryListRows, SubstringRows):
     @pytest_asyncio.fixture(loop_scope="module")
     async def store(self, emptied: Emptied) -> Store:

@@ -35,6 +35,7 @@ class RecallRows(AppSearchRows, CandidateRows, CandidateChangeRows, CandidateSco
     """What a store does with words."""
 
 
+@pytest.mark.sampled(3)
 class TestSqliteWithTheIndexOff(TextRows, SearchRows, SearchPagingRows, FilterRows, RecallRows):
     @pytest.fixture
     async def store(self, sqlite_url: str) -> AsyncIterator[Store]:
@@ -95,6 +96,7 @@ async def without_trigrams(postgres: PostgresCluster) -> AsyncIterator[Emptied]:
 
 @pytest.mark.postgres
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.sampled(3)
 class TestPostgresWithoutTrigrams(TextRows, SearchRows, SearchPagingRows, RecallRows):
     """A PostgreSQL without pg_trgm."""
 

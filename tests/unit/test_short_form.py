@@ -5,25 +5,33 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import engines_in_turn
+from tests.support.runs import short_form
 
 
 @dataclass(frozen=True)
 class Item:
     nodeid: str
+    sample: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.nodeid.rpartition("::")[2]
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return pytest.Mark(name, (self.sample,), {}, _ispytest=True) if self.sample else None
 
 
 NAMES = [f"tests/api/test_x.py::test_{number}" for number in range(40)]
 
 
 @pytest.fixture(autouse=True)
-def short_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines_in_turn, "LONG", False)
+def in_short_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_form, "LONG", False)
 
 
 def run_of(*nodeids: str) -> list[str]:
     items: list[Any] = [Item(each) for each in nodeids]
-    gone = {item.nodeid for item in engines_in_turn.left_out(items)}
+    gone = {item.nodeid for item in short_form.left_out(items)}
     return [each for each in nodeids if each not in gone]
 
 
@@ -44,6 +52,11 @@ def test_guarantee_is_tested_on_both_engines() -> None:
 
 
 def test_long_form_leaves_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines_in_turn, "LONG", True)
+    monkeypatch.setattr(short_form, "LONG", True)
     chosen = [f"{NAMES[0]}[{engine}]" for engine in ("sqlite", "postgres")]
     assert run_of(*chosen) == chosen
+
+
+def test_sample_of_three_is_a_third() -> None:
+    items: list[Any] = [Item(f"{name}[x]", sample=3) for name in NAMES]
+    assert 20 < len(short_form.left_out(items)) < 34

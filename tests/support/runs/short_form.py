@@ -1,7 +1,8 @@
-"""In the short form a test that differs by its engine alone runs on one of them: half of the tests on each. The long form runs
-all on both.
+"""The tests that the short form leaves out.
 
-What docs/guarantees.md names runs on both in every run, and so do the parts whose subject is that all answer alike.
+A test that differs by its engine alone runs on one of them: half of the tests on each. What docs/guarantees.md names runs on
+both in every run, and so do the parts whose subject is that all answer alike. Of a suite that runs again on a variant of a
+store, and is marked `sampled(n)`, one test of n runs.
 """
 
 from __future__ import annotations
@@ -35,8 +36,14 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
         if parameters and engine and not item.nodeid.startswith(both):
             test = item.nodeid[: parameters.start()] + _ENGINE.sub("", parameters[0])
             by_test[test][engine[0][:6]].append(item)
-    found: set[pytest.Item] = set()
+    found = {item for item in items if _is_not_in_sample(item)}
     for test, by_engine in by_test.items():
         if len(by_engine) > 1:
             found.update(by_engine[sorted(by_engine)[zlib.crc32(test.encode()) % 2]])
     return found
+
+
+def _is_not_in_sample(item: pytest.Item) -> bool:
+    """Whether the marker `sampled(n)` leaves a test out: one of n runs."""
+    marker = item.get_closest_marker("sampled")
+    return marker is not None and bool(zlib.crc32(item.name.encode()) % marker.args[0])
