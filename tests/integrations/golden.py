@@ -37,6 +37,7 @@ CONVERSATION: Sequence[Atom] = (
 LOST: Mapping[str, Mapping[str, str]] = {
     "go/langchaingo": {"error": "a tool's result is a text, without a mark of failure"},
     "typescript/openai-agents": {"error": "a function's result is its output, without a mark of failure"},
+    "java/spring-ai-session": {"error": "a tool's response is its data, without a mark of failure"},
     "openai_agents": {"error": "a function's output has no mark of a failure"},
     "llama_index": {"error": "a message has no mark of a tool that failed"},
     "claude_agent": {"reasoning": "Anthropic refuses reasoning that it did not sign"},

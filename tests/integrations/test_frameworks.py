@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.integrations import go, typescript
+from tests.integrations import go, java, typescript
 from tests.integrations.environments import EDITIONS, ROOT, frameworks, made
 from tests.integrations.golden import CONVERSATION, Atom, normal
 from tests.integrations.programs import BIN, SUITES, pytest_command, run
@@ -52,6 +52,8 @@ def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProce
         mapping |= {typescript.label(name): typescript.golden(name, address) for name in typescript.conversational()}
     if missing("go") is None:
         mapping |= {go.label(name): go.golden(name, address) for name in go.adapters()}
+    if missing("java") is None:
+        mapping |= {java.label(name): java.golden(name, address) for name in java.GOLDEN}
     sessions = {name: f"golden-{name.replace('/', '-')}" for name in mapping}
     for name, command in mapping.items():
         run(*command, "write", sessions[name])
