@@ -35,6 +35,7 @@ CONVERSATION: Sequence[Atom] = (
 )
 
 LOST: Mapping[str, Mapping[str, str]] = {
+    "go/eino": {"error": "a message of a tool has no mark of a failure"},
     "go/langchaingo": {"error": "a tool's result is a text, without a mark of failure"},
     "typescript/openai-agents": {"error": "a function's result is its output, without a mark of failure"},
     "java/spring-ai-session": {"error": "a tool's response is its data, without a mark of failure"},

@@ -94,8 +94,8 @@ func (s *Killable) Start() error {
 	select {
 	case err := <-serving:
 		return err
-	case <-time.After(60 * time.Second):
-		return fmt.Errorf("the server did not start in 60 seconds")
+	case <-time.After(2 * time.Minute):
+		return fmt.Errorf("the server did not start in two minutes")
 	}
 }
 
