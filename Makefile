@@ -127,7 +127,7 @@ test-sdk: setup ## Test the clients: their own tests, packages, quickstarts, a p
 	$(PARALLEL) tests/sdk $(ARGS)
 
 .PHONY: lint-clients
-lint-clients: setup ## Run the linters and build the documentation of the Rust client
+lint-clients: setup ## Run the linters and type checks of the clients, and build the documentation of those of Java and Rust
 	$(PYTEST) tests/sdk -m linters $(ARGS)
 
 .PHONY: test-conformance

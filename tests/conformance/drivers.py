@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.runs.toolchains import LANGUAGES
+from tests.support.runs.toolchains import BRIEF_BUILDS, BRIEF_JVM, LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client"
@@ -53,7 +53,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "go": Recipe((str(_GO),), (("go", "build", "-o", str(_GO), "./internal/conformance"),), CLIENT / "go"),
     "java": Recipe(
-        ("java", "-cp", "@target/classpath", "dev.threadkeep.conformance.Driver"),
+        ("java", *BRIEF_JVM, "-cp", "@target/classpath", "dev.threadkeep.conformance.Driver"),
         (("mvn", "-q", "-B", "test-compile"),),
         CLIENT / "java",
     ),
@@ -104,6 +104,7 @@ def _run(language: str, recipe: Recipe) -> None:
             done = subprocess.run(
                 command,
                 cwd=recipe.folder,
+                env=os.environ | BRIEF_BUILDS,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

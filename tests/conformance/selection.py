@@ -1,8 +1,9 @@
-"""The cases of the short form: Python runs all on SQLite, and each of the others those that show what a language can get wrong.
+"""The cases of the short form: Python runs each on one engine, each other language those that show what it can get wrong.
 
-The server is the same for all languages. What a language adds is how it sends each field and reads each answer: a trait of a
-case is a kind of step, an RPC, a field that is sent or expected, or an error. Every language runs cases with every trait; the
-other cases are dealt out, so that each is run by Python and by one more.
+The server is the same for all languages, and its own tests show what it does on both engines. What a language adds is how it
+sends and reads: a trait of a case is a kind of step, an RPC, an argument of an SDK's method, or an error. Every language runs
+cases with every trait, and the smoke cases; the other cases are dealt out, so that each is run by Python and by one more. The
+fields of messages are no traits: generated code sends and reads them.
 """
 
 from __future__ import annotations
@@ -13,16 +14,23 @@ from typing import Any
 from tests.support.runs.toolchains import LANGUAGES
 
 from .cases import Case, Step
+from .engine import ENGINES
 
+_MESSAGES = ("events", "expect", "items", "changes", "error", "save")
+"""What steps send and expect as messages, by the generated code of each language, and names."""
 OTHERS = tuple(language for language in LANGUAGES if language != "python")
 
 
-def in_short_form(every: Sequence[Case]) -> Mapping[str, frozenset[str]]:
-    """Returns the ids of the cases that each language runs on SQLite."""
-    covering = _covering(every)
+def in_short_form(every: Sequence[Case]) -> Mapping[tuple[str, str], frozenset[str]]:
+    """Returns the ids of the cases that each language runs on each server, by both."""
+    covering, smoke = _covering(every), frozenset(case.id for case in every if case.area == "smoke")
     dealt = [case.id for case in every if case.id not in covering]
-    chosen = {language: covering.union(dealt[place :: len(OTHERS)]) for place, language in enumerate(OTHERS)}
-    return chosen | {"python": frozenset(case.id for case in every)}
+    chosen = {(language, "envoy"): smoke for language in LANGUAGES}
+    for place, language in enumerate(OTHERS):
+        chosen[language, "sqlite"] = covering.union(dealt[place :: len(OTHERS)])
+    for place, engine in enumerate(ENGINES):
+        chosen["python", engine] = smoke.union(case.id for case in every[place :: len(ENGINES)])
+    return chosen
 
 
 def traits(case: Case) -> set[Hashable]:
@@ -44,7 +52,11 @@ def _covering(every: Sequence[Case]) -> frozenset[str]:
 def _of_step(step: Step) -> Iterator[Hashable]:
     rpc = step.subject if isinstance(step.subject, str) and "/" in step.subject else ""
     yield step.kind, rpc
-    yield from _fields((step.kind, rpc), {key: value for key, value in step.said.items() if key != step.kind})
+    for key, value in step.said.items():
+        if key != step.kind:
+            yield step.kind, key
+        if step.kind != "call" and key not in _MESSAGES:
+            yield from _fields((step.kind, rpc, key), value)
     if isinstance(error := step.said.get("error"), Mapping):
         yield "error", error.get("reason"), error.get("code")
     for each in step.lists:

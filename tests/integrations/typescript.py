@@ -70,11 +70,10 @@ def golden(name: str, address: str) -> list[str]:
 def install_client(folder: Path) -> Path:
     """A folder with the package as it is published, and with the frameworks. Returns the package in it."""
     with building("typescript"):
-        npm.install()
-        packed = npm.run("npm", "pack", "--pack-destination", str(folder), within=900).split()[-1]
+        npm.run("npm", "run", "ready", cwd=PACKAGE)
     package = folder / "node_modules/@threadkeep/client"
     package.mkdir(parents=True)
-    with tarfile.open(folder / packed) as archive:
+    with tarfile.open(npm.packed()) as archive:
         archive.extractall(folder, filter="data")
     (folder / "package").rename(package)
     for installed in (PACKAGE / "node_modules", npm.PACKAGE / "node_modules"):

@@ -27,6 +27,7 @@ def go(*arguments: str, seconds: float = 300) -> str:
     return readme.run(arguments, MODULE, os.environ | {"GOFLAGS": "-buildvcs=false"}, seconds=seconds)
 
 
+@pytest.mark.linters
 def test_formatted_and_vetted() -> None:
     assert go("gofmt", "-l", ".").split() == []
     go("go", "vet", "./...")

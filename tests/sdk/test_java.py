@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.runs.toolchains import require
+from tests.support.runs.toolchains import BRIEF_BUILDS, BRIEF_JVM, require
 from tests.support.servers.server_process import ServerProcess
 
 from . import readme
@@ -61,9 +61,13 @@ def _run(command: str, folder: Path, environment: Mapping[str, str] | None = Non
     return re.sub(r"\x1b\[[0-9;]*m", "", said)
 
 
-def _maven(goals: str, repository: Path, environment: Mapping[str, str]) -> str:
-    options = {"MAVEN_OPTS": f"-Dmaven.repo.local={repository}", **environment}
-    return _run(f"mvn -B -q -Dstyle.color=never {goals}", CLIENT, options)
+def _options(repository: Path) -> str:
+    return f"{BRIEF_BUILDS['MAVEN_OPTS']} -Dmaven.repo.local={repository} -Dstyle.color=never"
+
+
+def _maven(goals: str, repository: Path, environment: Mapping[str, str] | None = None) -> str:
+    options = {"MAVEN_OPTS": _options(repository), **(environment or {})}
+    return _run(f"mvn -B -q {goals}", CLIENT, options)
 
 
 def _blocks(language: str) -> list[str]:
@@ -71,14 +75,20 @@ def _blocks(language: str) -> list[str]:
     return [text for kind, text in readme.blocks(CLIENT / "README.md") if kind == language]
 
 
-def test_its_own_tests_pass_and_its_documentation_builds(repository: Path, live_server: ServerProcess) -> None:
+def test_its_own_tests_pass(repository: Path, live_server: ServerProcess) -> None:
     reports = CLIENT / "target/surefire-reports"
     shutil.rmtree(reports, ignore_errors=True)
-    _maven("test javadoc:javadoc", repository, {"THREADKEEP_TEST_ADDRESS": live_server.address})
+    jvm = f"'-DargLine={' '.join(BRIEF_JVM)}'"
+    _maven(f"test {jvm}", repository, {"THREADKEEP_TEST_ADDRESS": live_server.address})
     counts = [_count(report, "tests") - _count(report, "skipped") for report in reports.glob("TEST-*.xml")]
     assert sum(counts) >= 130, f"only {sum(counts)} tests ran"
     server_test = reports / "TEST-dev.threadkeep.AsyncServerTest.xml"
     assert (_count(server_test, "tests"), _count(server_test, "skipped")) == (1, 0)
+
+
+@pytest.mark.linters
+def test_documented(repository: Path) -> None:
+    _maven("compile javadoc:javadoc", repository)
     for name in ("ThreadkeepClient", "async/AsyncThreadkeepClient"):
         assert (CLIENT / f"target/reports/apidocs/dev/threadkeep/{name}.html").exists()
     assert not (CLIENT / "target/reports/apidocs/dev/threadkeep/internal").exists()
@@ -94,7 +104,7 @@ def test_the_readme_works_from_an_empty_directory(repository: Path, live_server:
     environment = {
         "THREADKEEP": str(ROOT),
         "THREADKEEP_ADDRESS": live_server.address,
-        "MAVEN_OPTS": f"-Dmaven.repo.local={repository} -Dstyle.color=never",
+        "MAVEN_OPTS": _options(repository),
     }
     _run(install, tmp_path, environment)
     with zipfile.ZipFile(repository / ARTEFACT / "threadkeep-client-0.1.0.jar") as jar:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.runs.toolchains import require
+from tests.support.runs.toolchains import BRIEF_BUILDS, require
 from tests.support.servers.server_process import ServerProcess
 
 from . import readme
@@ -16,10 +16,10 @@ from . import readme
 CRATE = Path(__file__).parents[2] / "client" / "rust"
 README = CRATE / "README.md"
 PACKED = "threadkeep-0.1.0"
-# One build directory for all, and the profile of the crate for who uses it, so that dependencies are compiled once.
+# One build directory and one profile for all, the driver of the conformance suite too, so that dependencies are compiled once.
 ENVIRONMENT = os.environ | {
+    **BRIEF_BUILDS,
     "CARGO_TARGET_DIR": str(CRATE / "target"),
-    "CARGO_PROFILE_DEV_DEBUG": "line-tables-only",
     "CARGO_TERM_COLOR": "never",
 }
 BUILD_WITHIN = 900.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 
 import pytest
 
@@ -17,6 +18,15 @@ PROGRAMS = {
 }
 """The programs that each requires on the PATH."""
 LANGUAGES = ("python", "typescript", "go", "java", "rust")
+BRIEF_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of a JVM that ends after seconds: its second compiler and threads for garbage would take longer than they save."""
+BRIEF_BUILDS: Mapping[str, str] = {
+    "CARGO_INCREMENTAL": "0",
+    "CARGO_PROFILE_DEV_DEBUG": "0",
+    "CARGO_PROFILE_DEV_CODEGEN_UNITS": "4",
+    "MAVEN_OPTS": " ".join(BRIEF_JVM),
+}
+"""The environment of all builds of the tests: each is built once and runs briefly. What differs here is compiled twice."""
 
 
 def missing(toolchain: str) -> str | None:

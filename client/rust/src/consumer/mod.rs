@@ -43,14 +43,15 @@ pub enum Parked {
 }
 
 impl Client {
-    /// Returns a handle on the consumer of this name, without a call.
+    /// Returns a handle on the consumer of this name, without a call. `shutdown` is any future, such as that of
+    /// `tokio::signal::ctrl_c`.
     ///
     /// ```no_run
     /// # use threadkeep::{Change, Client};
     /// # async fn index(change: Change) -> Result<(), std::io::Error> { Ok(()) }
-    /// # async fn example(client: Client) -> Result<(), threadkeep::Error> {
+    /// # async fn example(client: Client, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), threadkeep::Error> {
     /// let indexer = client.all_users().consumer("indexer").concurrency(8);
-    /// indexer.run(|delivery| index(delivery.change)).until(async { drop(tokio::signal::ctrl_c().await) }).await?;
+    /// indexer.run(|delivery| index(delivery.change)).until(shutdown).await?;
     /// # Ok(())
     /// # }
     /// ```
