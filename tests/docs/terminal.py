@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import struct
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.documents import Block
+from tests.support.programs.python import python
 from threadkeep import Client
 
 BIN = Path(sys.executable).parent
@@ -39,7 +41,7 @@ class Terminal:
         self._folder = folder
         self._server: subprocess.Popen[bytes] | None = None
         self._grpc, self._http = "", ""
-        (folder / ".venv").symlink_to(BIN.parent)
+        _make_programs(folder / ".venv" / "bin")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
         self._env = kept | {"TERM": "xterm-256color", "PYTHONUNBUFFERED": "1"}
 
@@ -84,7 +86,7 @@ class Terminal:
     def _start(self, settings: Mapping[str, str]) -> None:
         values = {"THREADKEEP_GRPC_ADDRESS": "127.0.0.1:0", "THREADKEEP_HTTP_ADDRESS": "127.0.0.1:0"}
         self._server = subprocess.Popen(
-            [str(BIN / "threadkeep"), "serve"],
+            [*python(), "-m", "threadkeep.cli", "serve"],
             cwd=self._folder,
             env={**self._env, **values, **settings},
             stdin=subprocess.DEVNULL,
@@ -102,6 +104,18 @@ class Terminal:
             self._server.terminate()
             self._server.communicate(timeout=_START_SECONDS)
             self._server = None
+
+
+def _make_programs(folder: Path) -> None:
+    """Makes the programs of our environment, and two that begin with their imports done."""
+    folder.mkdir(parents=True)
+    for each in BIN.iterdir():
+        (folder / each.name).symlink_to(each)
+    for name, arguments in (("python", ()), ("threadkeep", ("-m", "threadkeep.cli"))):
+        program = folder / name
+        program.unlink()
+        program.write_text(f'#!/bin/sh\nexec {shlex.join([*python(), *arguments])} "$@"\n', "utf-8")
+        program.chmod(0o755)
 
 
 def _all_of(terminal: int, printing: Path) -> bytes:

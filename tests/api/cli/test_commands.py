@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from rich.table import Table
 
 import threadkeep
 from tests.api.conftest import Cli
+from tests.support.programs.python import python
 from threadkeep import Client
 from threadkeep.cli import main
 from threadkeep.cli.render import output
@@ -169,9 +170,9 @@ def long(address: str) -> int:
     """More events of a session, and more sessions, than one table contains."""
     with Client(address, user_id="carl") as client:
         session = client.create_session("long")
-        for start in range(0, 2100, 700):
-            client.append(session, *(threadkeep.user(f"order {n}") for n in range(start, start + 700)))
-    return 2100
+        for start in range(0, 1100, 550):
+            client.append(session, *(threadkeep.user(f"order {n}") for n in range(start, start + 550)))
+    return 1100
 
 
 @pytest.mark.parametrize("command", [("events", "list", "long"), ("search", "order", "--mode", "substring", "--user", "carl")])
@@ -286,9 +287,9 @@ def test_serve_runs_until_sigterm(tmp_path: Path) -> None:
     assert "Traceback" not in log.read_text()
 
 
-def refused(tmp_path: Path, *flags: str, **variables: str) -> tuple[int, str]:
+def refused(tmp_path: Path, *flags: str, program: Sequence[str] = (), **variables: str) -> tuple[int, str]:
     """Returns the exit code and the output of a server that cannot start."""
-    command = [sys.executable, "-m", "threadkeep.cli", "serve", "--data-dir", str(tmp_path), "--log-format", "text"]
+    command = [*(program or python()), "-m", "threadkeep.cli", "serve", "--data-dir", str(tmp_path), "--log-format", "text"]
     own = {name: value for name, value in os.environ.items() if not name.startswith(("THREADKEEP_", "GRPC_"))}
     addresses = ["--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", *flags]
     done = subprocess.run([*command, *addresses], env=own | variables, capture_output=True, text=True, check=False, timeout=120)
@@ -338,7 +339,8 @@ def test_serve_with_what_it_cannot_use_prints_one_line(tmp_path: Path, frontend:
 
 @pytest.mark.parametrize("port", ["grpc", "http"])
 def test_serve_on_a_port_in_use_names_the_flag_and_the_variable(tmp_path: Path, port: str) -> None:
+    program = [sys.executable] if port == "grpc" else python()  # what gRPC prints when nothing is imported yet
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        code, said = refused(tmp_path, f"--{port}-address", f"127.0.0.1:{taken.getsockname()[1]}")
+        code, said = refused(tmp_path, f"--{port}-address", f"127.0.0.1:{taken.getsockname()[1]}", program=program)
     assert code == 1
     assert f"set another --{port}-address (THREADKEEP_{port.upper()}_ADDRESS)" in said

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.programs.python import python
+
 _ROOT = Path(__file__).parents[3]
 _EXAMPLES = {
     "quickstart": ("client/python/examples/quickstart.py",),
@@ -41,7 +43,7 @@ def test_ctrl_c_during_a_call_exits_without_a_traceback(silent: socket.socket, n
     own["THREADKEEP_ADDRESS"] = f"127.0.0.1:{silent.getsockname()[1]}"
     heeding = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
     started = subprocess.Popen(
-        [sys.executable, *_EXAMPLES[name]],
+        [*([sys.executable] if name == "info" else python()), *_EXAMPLES[name]],  # one of them from its first import on
         cwd=_ROOT,
         env=own,
         stdin=subprocess.PIPE,
@@ -61,7 +63,7 @@ def test_ctrl_c_during_a_call_exits_without_a_traceback(silent: socket.socket, n
 
 def test_ctrl_c_ends_mcp_while_a_thread_reads_stdin() -> None:
     started = subprocess.Popen(
-        [sys.executable, "-m", "threadkeep.cli", "mcp", "--user", "alice"],
+        [*python(), "-m", "threadkeep.cli", "mcp", "--user", "alice"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import httpx2
@@ -21,6 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 import threadkeep
+from tests.support.programs.python import python
 from tests.support.servers.server_process import free_port
 from threadkeep import Client
 from threadkeep.mcp.http import TokenMissing, http_app
@@ -46,9 +47,10 @@ def _arguments(address: str, *more: str) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def stdio(address: str, *more: str) -> AsyncIterator[McpClient]:
+async def stdio(address: str, *more: str, program: Sequence[str] = ()) -> AsyncIterator[McpClient]:
     """A client of a server that it has started."""
-    server = StdioServerParameters(command=sys.executable, args=_arguments(address, *more), env=dict(os.environ))
+    command, *arguments = program or python()
+    server = StdioServerParameters(command=command, args=[*arguments, *_arguments(address, *more)], env=dict(os.environ))
     async with McpClient(stdio_client(server)) as client:
         yield client
 
@@ -57,7 +59,7 @@ async def stdio(address: str, *more: str) -> AsyncIterator[McpClient]:
 def over_http(address: str, *more: str, **environment: str) -> Iterator[str]:
     """Starts a server over HTTP in a process; returns its URL."""
     port = free_port()
-    command = [sys.executable, *_arguments(address, "--http", f"127.0.0.1:{port}", *more)]
+    command = [*python(), *_arguments(address, "--http", f"127.0.0.1:{port}", *more)]
     process = subprocess.Popen(command, env=os.environ | environment)
     url = f"http://127.0.0.1:{port}/mcp"
     try:
@@ -91,7 +93,7 @@ def refusal(result: CallToolResult) -> str:
 
 
 async def test_the_tools_are_listed_over_stdio(filled: str) -> None:
-    async with stdio(filled) as client:
+    async with stdio(filled, program=[sys.executable]) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert set(tools) == THREE
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
@@ -195,6 +197,6 @@ def test_the_http_server_prints_its_address(filled: str) -> None:
 
 def test_a_port_in_use_is_reported(filled: str) -> None:
     taken = ["--http", filled]
-    done = subprocess.run([sys.executable, *_arguments(filled, *taken)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*python(), *_arguments(filled, *taken)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert done.stderr == f"error: cannot listen on {filled}: Address already in use; give another --http\n"

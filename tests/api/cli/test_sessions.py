@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 import threadkeep
 from tests.api.conftest import Cli
+from tests.support.programs.python import python
 from tests.support.servers.server_process import not_behind_envoy
 from threadkeep import Client
 
@@ -136,7 +136,7 @@ def test_events_list_marks_archived_events_and_explains_the_order(cli: Cli, addr
 
 def test_an_unreachable_server_is_reported_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "threadkeep.cli", "info", "--address", "http://127.0.0.1:1"],
+        [*python(), "-m", "threadkeep.cli", "info", "--address", "http://127.0.0.1:1"],
         capture_output=True,
         text=True,
         check=False,

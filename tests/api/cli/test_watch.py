@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,6 +16,7 @@ import pytest
 
 import threadkeep
 from tests.api.conftest import Cli, running
+from tests.support.programs.python import python
 from tests.support.servers.server_process import free_port
 from threadkeep import Client, compaction
 
@@ -36,7 +36,7 @@ def filled(address: str) -> None:
 @contextmanager
 def process(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Runs the command in a process that ends with the context."""
-    command = [sys.executable, "-m", "threadkeep.cli", "watch", *arguments, "--address", address]
+    command = [*python(), "-m", "threadkeep.cli", "watch", *arguments, "--address", address]
     pipe = subprocess.PIPE
     environment = os.environ | {"PYTHONUTF8": "1"}
     # A shell may start background processes with Ctrl-C ignored; this restores it.

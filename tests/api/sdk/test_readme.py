@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,12 +30,12 @@ def test_a_block_of_the_readme_prints_what_it_should(n: int, address: str) -> No
     found = [text for language, text in blocks(README) if language == "python"]
     assert len(found) == len(PRINTED)
     env = os.environ | {"THREADKEEP_ADDRESS": address}
-    done = subprocess.run([sys.executable, "-c", found[n]], env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*python(), "-c", found[n]], env=env, capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.stderr, done.returncode) == (PRINTED[n], "", 0)
 
 
 def test_the_quickstart_prints_the_output_in_the_readme(address: str) -> None:
     env = os.environ | {"THREADKEEP_ADDRESS": address}
-    command = [sys.executable, str(EXAMPLES / "quickstart.py")]
+    command = [*python(), str(EXAMPLES / "quickstart.py")]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout in [text for language, text in blocks(README) if not language]

@@ -1,4 +1,4 @@
-"""The examples of the agent kit, each run in its own process as documented, with the stand-in for a model."""
+"""The examples of the agent kit, each run in its own process as documented, from its imports on, with the stand-in for a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.search.searching import ENGINES
+from tests.support.programs.python import python
 from threadkeep_server.app.server import Running
 
 from ..conversations import server
@@ -26,7 +26,7 @@ REPOSITORY = Path(__file__).parents[3]
 
 
 def command(name: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", f"examples.chat.{name}", *arguments]
+    return [*python(), "-m", f"examples.chat.{name}", *arguments]
 
 
 @contextmanager
