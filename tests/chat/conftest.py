@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
+from collections import defaultdict
+
 import pytest
 
 from tests.support.runs.thoroughness import LONG
@@ -12,18 +15,38 @@ from .conversations import sdk, server, talk
 __all__ = ["kit", "sdk", "server", "talk", "way"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests that differ by their engine alone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects tests on PostgreSQL, except for async streams, unless LONG is set: the database concerns only the server."""
+    """The short form takes two of a test's four forms, asynchronous and synchronous, whole and streamed; in turn these two or
+    the others. The engine concerns only the server: it is PostgreSQL where the form is streamed."""
     if LONG:
         return
-    left_out = [item for item in items if _is_repeated(item)]
-    items[:] = [item for item in items if not _is_repeated(item)]
-    config.hook.pytest_deselected(items=left_out)
+    tests: dict[str, dict[object, list[pytest.Function]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        if isinstance(item, pytest.Function) and "kit" in _given(item):
+            others = tuple((name, id(value)) for name, value in _given(item).items() if name not in ("kit", "way", "server"))
+            tests[item.nodeid.partition("[")[0]][others].append(item)
+    gone: set[pytest.Item] = set()
+    for test, cases in tests.items():
+        for turn, forms in enumerate(cases.values(), zlib.crc32(test.encode())):
+            engines = {_given(item).get("server") for item in forms}
+            taken = {item for item in forms if _is_taken(item, turn=turn % 2 == 1, any_engine=len(engines) == 1)}
+            gone.update(item for item in forms if taken and item not in taken)
+    items[:] = [item for item in items if item not in gone]
+    config.hook.pytest_deselected(items=[*gone])
 
 
-def _is_repeated(item: pytest.Item) -> bool:
-    given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    return given.get("server") == "postgresql" and (given.get("kit") == "sync" or given.get("way") == "call")
+def _is_taken(item: pytest.Function, *, turn: bool, any_engine: bool) -> bool:
+    given = _given(item)
+    is_async = given["kit"] == "async"
+    if "way" not in given:
+        return any_engine or given["server"] == "sqlite" or is_async
+    streams = given["way"] == "stream"
+    return streams == (is_async != turn) and (any_engine or (given["server"] == "postgresql") == streams)
+
+
+def _given(item: pytest.Function) -> dict[str, object]:
+    return item.callspec.params if hasattr(item, "callspec") else {}
 
 
 @pytest.fixture(params=["async", "sync"])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.sdk.readme import blocks
+from tests.support.programs.python import python
 
 README = Path(__file__).parents[3] / "client/python/README.md"
 EXAMPLES = README.parent / "examples"

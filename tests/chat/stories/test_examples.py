@@ -1,4 +1,4 @@
-"""The examples of the agent kit, each run in its own process as documented, from its imports on, with the stand-in for a model."""
+"""The examples of the agent kit, each run in a process of its own as documented, with the stand-in for a model."""
 
 from __future__ import annotations
 
