@@ -6,7 +6,8 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,16 +27,18 @@ REPOSITORY = Path(__file__).parents[3]
 
 
 def command(name: str, *arguments: str) -> list[str]:
-    return [*python(), "-m", f"examples.chat.{name}", *arguments]
+    return [*python(), *_module(name), *arguments]
+
+
+def _module(name: str) -> tuple[str, str]:
+    return "-m", f"examples.chat.{name}"
 
 
 @contextmanager
-def running(name: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+def running(command: Sequence[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     """Starts an example and kills it at the end if it still runs."""
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command(name), cwd=REPOSITORY, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe
-    ) as program:
+    with subprocess.Popen(command, cwd=REPOSITORY, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as program:
         try:
             yield program
         finally:
@@ -112,7 +115,7 @@ def test_example_interrupted_during_model_call_exits_quietly(environment: dict[s
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(120)
         model = {"OPENAI_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1"}
-        with running(name, environment | model) as program:
+        with running(command(name), environment | model) as program:
             assert program.stdin is not None
             program.stdin.write("hello\n")
             program.stdin.flush()
@@ -123,7 +126,8 @@ def test_example_interrupted_during_model_call_exits_quietly(environment: dict[s
 
 
 def test_terminal_example_interrupted_at_its_prompt_exits_quietly(environment: dict[str, str]) -> None:
-    with running("terminal", environment) as program:
+    real = [sys.executable, *_module("terminal")]  # a signal reaches it before the end of its input
+    with running(real, environment) as program:
         assert program.stdout is not None
         assert program.stdout.read(2) == "> "
         assert interrupted(program) == (130, "")

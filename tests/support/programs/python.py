@@ -22,7 +22,8 @@ _FOLDER = Path(tempfile.gettempdir()) / f"threadkeep-programs-{_RUN}"
 @functools.cache
 def python() -> tuple[str, ...]:
     """Returns the beginning of a command, such as [*python(), "-m", "threadkeep.cli"]. What it starts is a process of its own,
-    which signals reach as they reach one of [sys.executable, ...]. SIGKILL reaches it a moment after `wait` returns."""
+    which signals reach a moment later than one of [sys.executable, ...]: after the end of its standard input that is closed at
+    once, and SIGKILL after `wait` has returned."""
     with _alone():
         path = _FOLDER / "socket"
         held = _hold(path) or _started(path)
