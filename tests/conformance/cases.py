@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,12 +147,22 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def load(folder: Path = FOLDER) -> list[Case]:
+def load(folder: Path = FOLDER) -> Sequence[Case]:
     """Every case, by file and in its order. Raises CaseError with all that is wrong in all files."""
+    return _all() if folder == FOLDER else _valid(folder)
+
+
+@functools.cache
+def _all() -> Sequence[Case]:
+    """Several modules need them, and reading them takes seconds."""
+    return _valid(FOLDER)
+
+
+def _valid(folder: Path) -> Sequence[Case]:
     cases, problems = read(folder)
     if problems:
         raise CaseError("\n".join(problems))
-    return cases
+    return tuple(cases)
 
 
 def read(folder: Path = FOLDER) -> tuple[list[Case], list[str]]:
