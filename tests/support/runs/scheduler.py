@@ -61,9 +61,11 @@ def _group(nodeid: str, seen: Counter[str]) -> str:
         # Packages of a language are built in the tree, so builds and runs of a language must not be concurrent.
         language, engine = test.removeprefix("test_case[").split("-")[:2]
         return language if language != "python" else f"{language} {engine}"
-    # Each test of Python's adapters is a program, in an environment of its own; those of another language share a build.
-    if part == "integrations" and not _first(_LANGUAGE, file.replace("_", " ")):
-        return nodeid
+    if part == "integrations":
+        # Each test of Python's adapters is a program, in an environment of its own; those of another language share a build, and
+        # Java's and Rust's build the client too.
+        language = _first(_LANGUAGE, file.replace("_", " "))
+        return language if language in ("java", "rust") else file if language else nodeid
     if part == "feed":  # the tests of a workload share its servers
         return f"feed {_first(_WORKLOAD, test) or _first(_ENGINE, test)}"
     return f"{file} {_first(_ENGINE, test)}"
