@@ -62,8 +62,8 @@ def _group(nodeid: str, seen: Counter[str]) -> str:
         language, engine = test.removeprefix("test_case[").split("-")[:2]
         return language if language != "python" else f"{language} {engine}"
     if part == "integrations":
-        # Each test of Python's adapters is a program, in an environment of its own; those of another language share a build, and
-        # Java's and Rust's build the client too.
+        # Each test of Python's adapters is a program in an environment of its own; those of another language share a build,
+        # and Java's and Rust's build the client too.
         language = _first(_LANGUAGE, file.replace("_", " "))
         return language if language in ("java", "rust") else file if language else nodeid
     if part == "feed":  # the tests of a workload share its servers
