@@ -8,7 +8,6 @@ import os
 import pty
 import re
 import select
-import shlex
 import struct
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.documents import Block
-from tests.support.programs.python import python
+from tests.support.programs.python import make_program, python
 from threadkeep import Client
 
 BIN = Path(sys.executable).parent
@@ -112,10 +111,8 @@ def _make_programs(folder: Path) -> None:
     for each in BIN.iterdir():
         (folder / each.name).symlink_to(each)
     for name, arguments in (("python", ()), ("threadkeep", ("-m", "threadkeep.cli"))):
-        program = folder / name
-        program.unlink()
-        program.write_text(f'#!/bin/sh\nexec {shlex.join([*python(), *arguments])} "$@"\n', "utf-8")
-        program.chmod(0o755)
+        (folder / name).unlink()
+        make_program(folder / name, *arguments)
 
 
 def _all_of(terminal: int, printing: Path) -> bytes:

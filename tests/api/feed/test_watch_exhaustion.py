@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
+from tests.support.runs.thoroughness import size
 from threadkeep import user
 from threadkeep.v1 import session_pb2, subscription_service_pb2, subscription_service_pb2_grpc
 
@@ -18,7 +19,7 @@ from ..bad_input.streams import Streams, streams_on
 
 ALL = "WatchAll"
 QUOTA = 60
-ROUNDS, AT_ONCE = 40, 50
+ROUNDS, AT_ONCE = size(40, 10), 50
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_a_rejected_subscription_uses_no_quota(wire: Streams) -> None:
 
 @pytest.mark.parametrize("first_is_awaited", [False, True])
 async def test_streams_closed_at_once_release_their_quota(wire: Streams, first_is_awaited: bool) -> None:
-    """Opens 2,000 subscriptions, each with its own filter, on a channel that breaks repeatedly."""
+    """Opens 500 subscriptions, 2,000 in the long form, each with its own filter, on a channel that breaks repeatedly."""
     target = wire.target
     for round_ in range(ROUNDS):
         channel = grpc.aio.insecure_channel(target)

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import functools
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -30,6 +31,12 @@ def python() -> tuple[str, ...]:
     atexit.register(held.close)
     # Isolated and without `site`, it starts in a hundredth of a second.
     return sys.executable, "-I", "-S", str(_HERE / "launcher.py"), str(path)
+
+
+def make_program(path: Path, *arguments: str) -> None:
+    """Makes an executable file that stands in for `python`, with these arguments before its own."""
+    path.write_text(f'#!/bin/sh\nexec {shlex.join([*python(), *arguments])} "$@"\n', "utf-8")
+    path.chmod(0o755)
 
 
 @contextlib.contextmanager
