@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.integrations import go
 from tests.integrations.environments import ROOT
 from tests.integrations.go import CLIENT, MODULES, adapters
+from tests.support.databases.postgres import PostgresCluster
 from tests.support.documents import blocks_of
 from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import LONG
 from tests.support.runs.toolchains import require
-from tests.support.servers.server_process import ServerProcess
+from tests.support.servers.server_process import ServerProcess, fork_server, url_settings
 
 DOCUMENTS = ROOT / "docs/integrations"
 
@@ -21,6 +24,14 @@ DOCUMENTS = ROOT / "docs/integrations"
 @pytest.fixture(scope="module", autouse=True)
 def toolchain() -> None:
     require("go")
+
+
+def printed(*command: str, address: str) -> str:
+    """What a program prints that finds the server by THREADKEEP_ADDRESS."""
+    env = os.environ | {"THREADKEEP_ADDRESS": address}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def page_of(name: str) -> str:
@@ -56,7 +67,24 @@ def test_example_prints_what_the_page_shows(name: str, adapted_server: ServerPro
     blocks = [block.code for block in blocks_of(DOCUMENTS / page_of(name))]
     command = f"go run github.com/threadkeep/threadkeep-go/integrations/{name}/examples/agent\n"
     shown = blocks[blocks.index(command) + 1]
-    env = os.environ | {"THREADKEEP_ADDRESS": adapted_server.address}
-    program = str(go.build(name) / "agent")
-    done = subprocess.run([program], env=env, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout == shown, done.stderr
+    assert printed(str(go.build(name) / "agent"), address=adapted_server.address) == shown
+
+
+def test_agent_of_the_fleet_reads_all_turns_with_their_tool_calls(adapted_server: ServerProcess) -> None:
+    address = adapted_server.address
+    turn = [str(go.build("langchaingo") / "fleet"), address, "fleet-go", "How do we get there?"]
+    assert printed(*turn, "By tram.", address=address) == "answer: «By tram.» Answers read: 0.\n"
+    read = printed(*turn, "On foot.", address=address)
+    assert read.endswith("answer: «On foot.» Answers read: 1.\n")
+    assert "calls trams" in read
+    assert "tool: lines 12 and 28 in Lisbon" in read
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(not LONG, reason="the adapters' tests run on PostgreSQL in the long form")
+@pytest.mark.parametrize("name", adapters())
+def test_adapter_on_postgresql_passes(name: str, postgres: PostgresCluster, tmp_path: Path, say: Say) -> None:
+    settings = url_settings(postgres.create_database(f"go_{name}"))
+    with ServerProcess(fork_server(), tmp_path, **settings) as server:
+        server.start()
+        say(f"{name} in Go, PostgreSQL: {go.run_tests(name, server.address)} tests")

@@ -81,6 +81,8 @@ def test_readme_from_an_empty_directory(live_server: ServerProcess, tmp_path: Pa
     pack, install, *programs = commands
     print(run(pack, MODULE.parents[1]))
     assert (packed / NAME / "@v" / "v0.1.0.zip").exists()
+    for manifest in MODULE.glob("integrations/*/go.mod"):  # the adapters are modules of their own
+        assert (packed / NAME / "integrations" / manifest.parent.name / "@v" / "v0.1.0.zip").exists()
     run(install, empty)
     assert len(programs) == 4
     exports = "".join(line + "\n" for line in blocks[install][1].splitlines() if line.startswith("export "))
