@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 import threadkeep
+from tests.support.programs.python import python
 from threadkeep import AsyncClient, Client, errors
 
 
@@ -99,7 +99,7 @@ def test_a_process_that_does_not_close_the_client_ends() -> None:
         "import threadkeep; client = threadkeep.Client(':memory:', user_id='a'); "
         "print(client.append('s', 'hi', create_if_missing=True).last_seq)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*python(), "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 

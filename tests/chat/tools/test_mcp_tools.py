@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 import threadkeep
 from tests.api.conftest import running
+from tests.support.programs.python import python
 from tests.support.servers.server_process import free_port
 from threadkeep.chat import AsyncMcpServer, ChatError, InvalidTool, McpServer, Media, Text, Tool, ToolContext, ToolOutput
 from threadkeep.chat.tools.mcp_calls import model_name
@@ -29,19 +29,23 @@ from ..async_and_sync import Kit
 from ..fakes.mcp_demo import PIXEL
 
 ROOT = Path(__file__).parents[3]
-DEMO = StdioServerParameters(
-    command=sys.executable,
-    args=["-m", "tests.chat.fakes.mcp_demo", "stdio"],
-    cwd=ROOT,
-    env={**os.environ, "PYTHONPATH": str(ROOT)},
-)
+
+
+def started(*arguments: str) -> StdioServerParameters:
+    """A program that a client starts, with its imports done."""
+    command, *before = python()
+    return StdioServerParameters(command=command, args=[*before, *arguments], cwd=ROOT, env=dict(os.environ))
+
+
+def demo() -> StdioServerParameters:
+    return started("-m", "tests.chat.fakes.mcp_demo", "stdio")
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Serves the demo over HTTP in its own process."""
     port = free_port()
-    command = [sys.executable, "-m", "tests.chat.fakes.mcp_demo", "http", str(port)]
+    command = [*python(), "-m", "tests.chat.fakes.mcp_demo", "http", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/mcp"
     try:
@@ -68,7 +72,7 @@ def address(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(params=["stdio", "http"])
 def target(request: pytest.FixtureRequest) -> Any:
-    return DEMO if request.param == "stdio" else request.getfixturevalue("url")
+    return demo() if request.param == "stdio" else request.getfixturevalue("url")
 
 
 @contextlib.asynccontextmanager
@@ -159,7 +163,7 @@ async def test_mcp_server_outside_with_block_raises_not_connected(kit: Kit, url:
 
 
 async def test_dead_mcp_server_fails_the_call_without_hanging(kit: Kit) -> None:
-    async with connected(kit, DEMO) as server:
+    async with connected(kit, demo()) as server:
         tools = await tools_of(kit, server)
         with pytest.raises((MCPError, ChatError)):
             await asyncio.wait_for(ask(kit, tools["die"], {}), 60)
@@ -168,13 +172,13 @@ async def test_dead_mcp_server_fails_the_call_without_hanging(kit: Kit) -> None:
 
 
 async def test_failed_mcp_connection_raises_within_connect_timeout(kit: Kit) -> None:
-    broken = StdioServerParameters(command=sys.executable, args=["-c", "raise SystemExit(3)"])
+    broken = started("-c", "raise SystemExit(3)")
     for target in (broken, f"http://127.0.0.1:{free_port()}/mcp", StdioServerParameters(command="/no/such/program")):
         with pytest.raises(Exception) as failed:
             async with connected(kit, target, connect_timeout=60):
                 pass
         assert not isinstance(failed.value, TimeoutError | asyncio.CancelledError)
-    silent = StdioServerParameters(command=sys.executable, args=["-c", "import time; time.sleep(60)"])
+    silent = started("-c", "import time; time.sleep(60)")
     begun = time.monotonic()
     with pytest.raises(TimeoutError):
         async with connected(kit, silent, connect_timeout=0.5):
@@ -195,7 +199,7 @@ for line in sys.stdin:
 
 
 async def test_mcp_server_that_never_lists_tools_times_out(kit: Kit) -> None:
-    silent = StdioServerParameters(command=sys.executable, args=["-c", SILENT])
+    silent = started("-c", SILENT)
     async with connected(kit, silent) as server:
         server._connect_timeout = 3  # limits the list as well; the program itself may start more slowly
         begun = time.monotonic()
@@ -220,7 +224,7 @@ def test_truncated_tool_names_stay_unique() -> None:
 
 
 async def test_open_mcp_connection_is_used_and_left_open() -> None:
-    async with McpClient(stdio_client(DEMO)) as client:
+    async with McpClient(stdio_client(demo())) as client:
         for given in (client, client.session):
             async with AsyncMcpServer(given) as server:
                 tools = {each.name: each for each in await server.tools()}
@@ -252,7 +256,7 @@ async def test_threadkeep_recall_tools_work_over_mcp(kit: Kit, address: str) -> 
         ref = threadkeep.SessionRef(app="shop", user_id="alice", session_id="s1")
         client.append(ref, threadkeep.user("I drink green tea every morning."), create_if_missing=True)
     arguments = ["-m", "threadkeep.cli", "mcp", "--user", "alice", "--app", "shop", "--address", address]
-    program = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
+    program = started(*arguments)
     async with connected(kit, program) as server:
         tools = await tools_of(kit, server)
         assert tools.keys() == {"load_memory", "conversation_search", "cross_session_search"}

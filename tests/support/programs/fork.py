@@ -31,9 +31,11 @@ _FIRST = (
     "rich.markdown",
     "threadkeep._sync.client",
 )
+_SERVER = ("threadkeep_server.__main__", "alembic.command")
 _IMPORTED: Mapping[str, tuple[str, ...]] = {
-    "serve": ("threadkeep.cli.commands.server", "threadkeep_server.__main__", "alembic.command"),
-    "mcp": ("threadkeep.cli.commands.mcp", "threadkeep.mcp.server", "threadkeep.mcp.http", "mcp.server.stdio", "uvicorn"),
+    "serve": _SERVER,
+    ":memory:": _SERVER,
+    "mcp": ("threadkeep.cli.commands.mcp", "threadkeep.mcp.server", "threadkeep.mcp.http", "mcp.server.mcpserver", "uvicorn"),
     "examples.chat": ("threadkeep.chat", "openai.resources.chat", "tests.chat.reasoning"),
 }
 """Modules of programs whose first arguments contain the key; a fork imports what the others need."""
