@@ -11,6 +11,7 @@ import pytest
 from tests.integrations import go
 from tests.integrations.environments import ROOT
 from tests.integrations.go import CLIENT, MODULES, adapters
+from tests.sdk import readme, test_go
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.documents import blocks_of
 from tests.support.runs.printed import Say
@@ -36,6 +37,13 @@ def printed(*command: str, address: str) -> str:
 
 def page_of(name: str) -> str:
     return f"{name}.md"
+
+
+def shown_by(name: str) -> str:
+    """What the page says that the example prints."""
+    blocks = [block.code for block in blocks_of(DOCUMENTS / page_of(name))]
+    command = f"go run github.com/threadkeep/threadkeep-go/integrations/{name}/examples/agent\n"
+    return blocks[blocks.index(command) + 1]
 
 
 @pytest.mark.parametrize("name", adapters())
@@ -64,10 +72,7 @@ def test_adapter_has_a_page_in_the_tables(name: str) -> None:
 
 @pytest.mark.parametrize("name", adapters())
 def test_example_prints_what_the_page_shows(name: str, adapted_server: ServerProcess) -> None:
-    blocks = [block.code for block in blocks_of(DOCUMENTS / page_of(name))]
-    command = f"go run github.com/threadkeep/threadkeep-go/integrations/{name}/examples/agent\n"
-    shown = blocks[blocks.index(command) + 1]
-    assert printed(str(go.build(name) / "agent"), address=adapted_server.address) == shown
+    assert printed(str(go.build(name) / "agent"), address=adapted_server.address) == shown_by(name)
 
 
 def test_agent_of_the_fleet_reads_all_turns_with_their_tool_calls(adapted_server: ServerProcess) -> None:
@@ -88,3 +93,16 @@ def test_adapter_on_postgresql_passes(name: str, postgres: PostgresCluster, tmp_
     with ServerProcess(fork_server(), tmp_path, **settings) as server:
         server.start()
         say(f"{name} in Go, PostgreSQL: {go.run_tests(name, server.address)} tests")
+
+
+@pytest.mark.skipif(not LONG, reason="the modules are installed in the long form; the short form packs them")
+@pytest.mark.parametrize("name", adapters())
+def test_packed_module_runs_its_example_in_an_empty_directory(name: str, adapted_server: ServerProcess, tmp_path: Path) -> None:
+    packed, empty = tmp_path / "packed", tmp_path / "empty"
+    empty.mkdir()
+    env = test_go.environment(adapted_server.address, packed)
+    install, example = [block.code for block in blocks_of(DOCUMENTS / page_of(name)) if block.language == "sh"]
+    readme.run(("go", "run", "./internal/pack", str(packed)), CLIENT, env)
+    exports = f'export GOPROXY="file://{packed},$GOPROXY"\n'
+    readme.shell(f"{exports}go mod init hello\n{install}", empty, env)
+    assert readme.shell(exports + example, empty, env) == shown_by(name)
