@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, MethodDescriptor, ServiceDescriptor
@@ -128,6 +128,7 @@ class Service:
         )
 
 
+@cache
 def _reaches(start: Descriptor, wanted: Descriptor) -> bool:
     """Reports whether a message contains another type, at any depth."""
     seen = {start.full_name: start}

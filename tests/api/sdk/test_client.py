@@ -1,4 +1,4 @@
-"""The SDK with a real server; every test runs with both clients."""
+"""The SDK with a real server; each test with one of both clients, in the long form with both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Session handles, values and changes against a real server; every case runs on both clients."""
+"""Session handles, values and changes against a real server; each case on one of both clients, in the long form on both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads as of a moment with a real server; every test runs with both clients."""
+"""Reads as of a moment with a real server; each test with one of both clients, in the long form with both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State through the SDK, on both clients."""
+"""State through the SDK, on one of both clients, in the long form on both."""
 
 from __future__ import annotations
 

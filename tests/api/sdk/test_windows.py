@@ -1,4 +1,4 @@
-"""Contexts, compaction and policies in the SDK with a real server; every test runs with both clients."""
+"""Contexts, compaction and policies in the SDK with a real server; on one of both clients, in the long form on both."""
 
 from __future__ import annotations
 

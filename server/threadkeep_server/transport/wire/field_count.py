@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError
@@ -43,6 +44,7 @@ class _Content:
     """Of the message; None: packed numbers."""
 
 
+@cache  # each front end needs it at the start
 def layout_of(descriptor: Descriptor) -> Layout:
     """Returns the layout of a message."""
     known: dict[str, Layout] = {}
