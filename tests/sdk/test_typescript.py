@@ -114,6 +114,7 @@ def test_the_web_half_runs_where_there_is_fetch(installed: Path, live_server: Se
     assert npm.run("node", "web.mjs", cwd=installed) == "Is BA117 on time?\n"
 
 
+@pytest.mark.linters
 def test_a_program_that_imports_the_package_type_checks(installed: Path) -> None:
     (installed / "consumer.mts").write_text(CONSUMER)
     tsc = str(npm.PACKAGE / "node_modules" / "typescript" / "bin" / "tsc")
