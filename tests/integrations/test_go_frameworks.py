@@ -85,24 +85,25 @@ def test_agent_of_the_fleet_reads_all_turns_with_their_tool_calls(adapted_server
     assert "tool: lines 12 and 28 in Lisbon" in read
 
 
-@pytest.mark.postgres
-@pytest.mark.skipif(not LONG, reason="the adapters' tests run on PostgreSQL in the long form")
-@pytest.mark.parametrize("name", adapters())
-def test_adapter_on_postgresql_passes(name: str, postgres: PostgresCluster, tmp_path: Path, say: Say) -> None:
-    settings = url_settings(postgres.create_database(f"go_{name}"))
-    with ServerProcess(fork_server(), tmp_path, **settings) as server:
-        server.start()
-        say(f"{name} in Go, PostgreSQL: {go.run_tests(name, server.address)} tests")
+if LONG:  # the short form runs on SQLite, and packs the modules without installing them
 
+    @pytest.mark.postgres
+    @pytest.mark.parametrize("name", adapters())
+    def test_adapter_on_postgresql_passes(name: str, postgres: PostgresCluster, tmp_path: Path, say: Say) -> None:
+        settings = url_settings(postgres.create_database(f"go_{name}"))
+        with ServerProcess(fork_server(), tmp_path, **settings) as server:
+            server.start()
+            say(f"{name} in Go, PostgreSQL: {go.run_tests(name, server.address)} tests")
 
-@pytest.mark.skipif(not LONG, reason="the modules are installed in the long form; the short form packs them")
-@pytest.mark.parametrize("name", adapters())
-def test_packed_module_runs_its_example_in_an_empty_directory(name: str, adapted_server: ServerProcess, tmp_path: Path) -> None:
-    packed, empty = tmp_path / "packed", tmp_path / "empty"
-    empty.mkdir()
-    env = test_go.environment(adapted_server.address, packed)
-    install, example = [block.code for block in blocks_of(DOCUMENTS / page_of(name)) if block.language == "sh"]
-    readme.run(("go", "run", "./internal/pack", str(packed)), CLIENT, env)
-    exports = f'export GOPROXY="file://{packed},$GOPROXY"\n'
-    readme.shell(f"{exports}go mod init hello\n{install}", empty, env)
-    assert readme.shell(exports + example, empty, env) == shown_by(name)
+    @pytest.mark.parametrize("name", adapters())
+    def test_packed_module_runs_its_example_in_an_empty_directory(
+        name: str, adapted_server: ServerProcess, tmp_path: Path
+    ) -> None:
+        packed, empty = tmp_path / "packed", tmp_path / "empty"
+        empty.mkdir()
+        env = test_go.environment(adapted_server.address, packed)
+        install, example = [block.code for block in blocks_of(DOCUMENTS / page_of(name)) if block.language == "sh"]
+        readme.run(("go", "run", "./internal/pack", str(packed)), CLIENT, env)
+        exports = f'export GOPROXY="file://{packed},$GOPROXY"\n'
+        readme.shell(f"{exports}go mod init hello\n{install}", empty, env)
+        assert readme.shell(exports + example, empty, env) == shown_by(name)
