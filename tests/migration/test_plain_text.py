@@ -14,6 +14,7 @@ from tests.migration.old_form import field, old_event, old_message
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, as_draft, draft, event
 from tests.support.memories import memory, remember
+from tests.support.runs.thoroughness import with_long
 from tests.support.sessions import append, compact, placed, ref, session_with
 from threadkeep.v1 import event_pb2, message_pb2
 from threadkeep_server.domain.model import EventDraft, Role
@@ -194,7 +195,14 @@ def _downgrade(connection: Connection) -> None:
     _make_old(connection)
 
 
-@pytest.mark.parametrize("at_once", [3, 1000])
+# In several slices on each engine; in a single one on PostgreSQL in the long form alone.
+AT_ONCE = with_long(
+    [("sqlite", 3), ("sqlite", 1000), pytest.param("postgresql", 3, marks=pytest.mark.postgres)],
+    pytest.param("postgresql", 1000, marks=pytest.mark.postgres),
+)
+
+
+@pytest.mark.parametrize(("empty_url", "at_once"), AT_ONCE, indirect=["empty_url"])
 async def test_a_database_of_schema_4_is_migrated_to_current_contents(
     empty_url: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, at_once: int
 ) -> None:

@@ -20,7 +20,7 @@ from tests.support.codec import CODEC, draft, parse, texts
 from tests.support.databases.migrated import FILE
 from tests.support.databases.scratch import scratch_folder
 from tests.support.databases.template_databases import Copies
-from tests.support.runs.thoroughness import some
+from tests.support.runs.thoroughness import size, some
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.errors import HistoryUnknown, SessionNotFound
 from threadkeep_server.domain.filters import EventFilter
@@ -279,7 +279,7 @@ async def _use(store: SqlStore) -> str:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("round_", range(3))
+@pytest.mark.parametrize("round_", range(size(3, 1)))
 async def test_simultaneous_first_starts_create_one_store(postgres_url: str, round_: int) -> None:
     hold = asyncio.Barrier(8)
     async with asyncio.timeout(60):

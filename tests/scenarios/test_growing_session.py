@@ -26,7 +26,7 @@ from tests.support.conversations import agent_runs, as_sent, dialogues, orphans,
 from tests.support.marks import is_summary
 from tests.support.models.model_endpoint import ModelEndpoint, endpoint, replies
 from tests.support.runs.printed import Say
-from tests.support.runs.thoroughness import LONG
+from tests.support.runs.thoroughness import LONG, with_long
 from tests.support.servers.server_process import url_settings
 from threadkeep.v1 import compaction_pb2 as pb
 from threadkeep.v1.event_pb2 import SessionEvent
@@ -50,6 +50,12 @@ STRATEGIES = {
     "trim and summary": pb.CompactionStrategy(pipeline=pb.StrategyPipeline(steps=[TRIM, SUMMARIZE])),
     "token budget": BUDGET,
 }
+# The short form tries each engine and each strategy once; the long form tries every pair.
+CASES = with_long(
+    [("sqlite", "token budget"), ("postgresql", "trim and summary")],
+    ("sqlite", "trim and summary"),
+    ("postgresql", "token budget"),
+)
 
 
 @dataclass
@@ -61,7 +67,7 @@ class Growth:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(("database_url", "strategy"), CASES, indirect=["database_url"])
 async def test_a_window_stays_small_while_the_log_grows(
     make_server: ServerMaker, database_url: str | None, strategy: str, say: Say
 ) -> None:
