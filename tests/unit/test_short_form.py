@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,7 @@ from tests.support.runs import short_form
 class Item:
     nodeid: str
     sample: int = 0
-
-    @property
-    def name(self) -> str:
-        return self.nodeid.rpartition("::")[2]
+    function: Callable[..., None] = print
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return pytest.Mark(name, (self.sample,), {}, _ispytest=True) if self.sample else None
@@ -59,4 +57,15 @@ def test_long_form_leaves_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sample_of_three_is_a_third() -> None:
     items: list[Any] = [Item(f"{name}[x]", sample=3) for name in NAMES]
-    assert 20 < len(short_form.left_out(items)) < 34
+    assert [item.nodeid for item in items if item not in short_form.left_out(items)] == [f"{name}[x]" for name in NAMES[::3]]
+
+
+def test_each_class_of_rows_has_a_test_in_the_sample() -> None:
+    class Rows:
+        def test_a(self) -> None: ...
+
+    class OtherRows(Rows):
+        def test_b(self) -> None: ...
+
+    items: list[Any] = [Item(f"tests/store/x.py::TestX::{test.__name__}", 3, test) for test in (Rows.test_a, OtherRows.test_b)]
+    assert short_form.left_out(items) == set()

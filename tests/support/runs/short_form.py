@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,14 +36,22 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
         if parameters and engine and not item.nodeid.startswith(both):
             test = item.nodeid[: parameters.start()] + _ENGINE.sub("", parameters[0])
             by_test[test][engine[0][:6]].append(item)
-    found = {item for item in items if _is_not_in_sample(item)}
+    found = _not_in_sample(items)
     for test, by_engine in by_test.items():
         if len(by_engine) > 1:
             found.update(by_engine[sorted(by_engine)[zlib.crc32(test.encode()) % 2]])
     return found
 
 
-def _is_not_in_sample(item: pytest.Item) -> bool:
-    """Whether the marker `sampled(n)` leaves a test out: one of n runs."""
-    marker = item.get_closest_marker("sampled")
-    return marker is not None and bool(zlib.crc32(item.name.encode()) % marker.args[0])
+def _not_in_sample(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """Returns what the marker `sampled(n)` leaves out: of the tests of each class of rows, the first one of n runs."""
+    found: set[pytest.Item] = set()
+    seen: Counter[str] = Counter()
+    for item in items:
+        if marker := item.get_closest_marker("sampled"):
+            name: str = item.function.__qualname__  # type: ignore[attr-defined]
+            rows = f"{item.nodeid.rpartition('::')[0]} {name.rpartition('.')[0]}"
+            if seen[rows] % marker.args[0]:
+                found.add(item)
+            seen[rows] += 1
+    return found
