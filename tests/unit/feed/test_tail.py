@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -54,6 +54,30 @@ async def test_a_change_committed_while_the_head_is_read_is_not_lost(
             lines = [line for line in await watcher.lines(4) if not line.startswith("#")]
             assert lines == ["APPENDED s1 1 @2", "APPENDED s1 2 @3"]
         waiting.cancel()
+
+
+async def test_who_waits_is_woken_when_the_tail_goes_on_at_the_head_of_another_incarnation(
+    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a failover: the tail publishes nothing of what it passes over."""
+    changes = store.changes
+    begin_again: list[Callable[[], None]] = []
+
+    async def of_another_incarnation(*args: Any, **options: Any) -> ChangePage:
+        page = await changes(*args, **options)
+        if page.changes and begin_again:
+            begin_again.pop()()
+        return page
+
+    monkeypatch.setattr(store, "on_incarnation", begin_again.append)
+    monkeypatch.setattr(store, "changes", of_another_incarnation)
+    async with tailing(store) as tail:
+        waiting = asyncio.create_task(tail.wait_beyond(Position(0, 1), 3600))
+        await asyncio.sleep(0.01)
+        await append(store, draft())
+        await asyncio.wait_for(waiting, 60)
+        assert not begin_again
+        assert (tail.incarnations, tail.position) == (1, Position(0, 2))
 
 
 async def test_the_tail_survives_a_failure_after_trimming(store: InMemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:

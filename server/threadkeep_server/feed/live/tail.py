@@ -174,6 +174,7 @@ class Tail:
     async def _go_to_head(self) -> None:
         self.position = self._routed = await self._store.feed_head()
         self._followed = self.incarnations
+        self._wake()  # what it passes over is not published
 
     async def _skip_to_head(self) -> None:
         await self._go_to_head()
@@ -249,8 +250,12 @@ class Tail:
     def _move(self, position: Position) -> None:
         if position > self.position:
             self.position = position
-            self._moved.set()
-            self._moved.clear()
+            self._wake()
+
+    def _wake(self) -> None:
+        """Makes those who wait for a position look at it."""
+        self._moved.set()
+        self._moved.clear()
 
     def _keep(self, channel: Channel, size: int) -> None:
         """Drops the oldest frames of all channels until the limits hold. The newest frame stays, however large; otherwise each
