@@ -159,7 +159,17 @@ async def test_drain_ends_an_open_stream_after_the_results_of_its_requests() -> 
         with pytest.raises(ServerDraining):
             await reading
     assert [result.index for result in results] == [0, 1]
-    assert not streams._open
+    assert not streams.running
+
+
+async def test_a_stream_that_was_opened_before_the_drain_and_begins_after_it_ends_at_once() -> None:
+    store, streams = SlowStore(), AppendStreams()
+    responses = streams.open(store.append).responses(_requests("a"))
+    streams.drain()
+    with pytest.raises(ServerDraining):
+        await anext(responses)
+    assert not store.taken
+    assert not streams.running
 
 
 async def test_drain_lets_a_stream_that_its_client_ended_complete() -> None:

@@ -31,24 +31,27 @@ class AppendStreams:
     """The open streams of a server."""
 
     def __init__(self) -> None:
-        self._open: set[AppendStream] = set()
+        self.running: set[AppendStream] = set()
+        self.draining = False
 
     def open(self, append: Append) -> AppendStream:
-        return AppendStream(append, self._open)
+        return AppendStream(append, self)
 
     def drain(self) -> None:
-        """Ends every stream with SERVER_DRAINING, after the results of the requests that it has read."""
-        for stream in self._open:
+        """Ends every stream with SERVER_DRAINING, after the results of the requests that it has read. One that was admitted
+        before and begins later ends at once."""
+        self.draining = True
+        for stream in self.running:
             stream.drain()
 
 
 class AppendStream:
     """One stream. `append` starts an append: it raises an error for an invalid request, or returns an awaitable result.
-    `running` contains the stream while it returns responses."""
+    `streams` contains it while it returns responses."""
 
-    def __init__(self, append: Append, running: set[AppendStream] | None = None) -> None:
+    def __init__(self, append: Append, streams: AppendStreams | None = None) -> None:
         self._append = append
-        self._running_streams: set[AppendStream] = set() if running is None else running
+        self._streams = AppendStreams() if streams is None else streams
         # In request order; `_answered` is the index of the first.
         self._in_flight: deque[_Pending] = deque()
         self._answered = 0
@@ -67,8 +70,10 @@ class AppendStream:
             self._reader.cancel()
 
     async def responses(self, requests: AsyncIterator[pb.AppendStreamRequest]) -> AsyncIterator[pb.AppendStreamResponse]:
+        if self._streams.draining:
+            raise ServerDraining
         self._reader = reader = asyncio.create_task(self._read(requests))
-        self._running_streams.add(self)
+        self._streams.running.add(self)
         try:
             while await self._first_is_done():
                 yield self._response()
@@ -79,7 +84,7 @@ class AppendStream:
                     raise ServerDraining from None
                 raise
         finally:
-            self._running_streams.discard(self)
+            self._streams.running.discard(self)
             # The client is gone or the stream has ended: appends that are not committed are canceled.
             reader.cancel()
             for _, outcome in self._in_flight:
