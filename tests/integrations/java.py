@@ -12,7 +12,11 @@ from tests.integrations.environments import ROOT
 from tests.integrations.programs import run
 
 PROJECT = ROOT / "client/java/integrations"
-GOLDEN = {"langchain4j": "dev.threadkeep.langchain4j.Golden", "spring-ai-session": "dev.threadkeep.spring.ai.Golden"}
+GOLDEN = {
+    "adk": "dev.threadkeep.adk.Golden",
+    "langchain4j": "dev.threadkeep.langchain4j.Golden",
+    "spring-ai-session": "dev.threadkeep.spring.ai.Golden",
+}
 """The program of each adapter that stores messages, by its folder."""
 _MAVEN = ("mvn", "-q", "-B", "-Dstyle.color=never", "-f", str(PROJECT / "pom.xml"), "test-compile")
 _OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.integrations import java
-from tests.integrations.environments import ROOT
+from tests.integrations.environments import ROOT, made
 from tests.integrations.java import PROJECT, adapters
 from tests.integrations.programs import run
 from tests.support.documents import blocks_of
@@ -45,3 +45,14 @@ def test_example_prints_what_the_page_shows(name: str, adapted_server: ServerPro
     assert f"client/java/integrations/{name}/target" in command
     shown = blocks[blocks.index(command) + 1]
     assert run(*java.java(name, program), THREADKEEP_ADDRESS=adapted_server.address) == shown
+
+
+def test_events_of_adk_are_those_of_adk_for_python_and_back(adapted_server: ServerProcess) -> None:
+    """Each writes; the other copies what it reads as its own events; the copy is equal to what the first wrote."""
+    address = adapted_server.address
+    of_java = [*java.java("adk", "dev.threadkeep.adk.Pair"), address]
+    of_python = [str(made("adk", "newest")), "-m", "tests.integrations.suites.adk.pair", address]
+    run(*of_java, "write", "java")
+    run(*of_python, "copy", "java,by-python", "write", "python")
+    run(*of_java, "check", "java", "check", "by-python", "copy", "python,by-java")
+    run(*of_python, "check", "python", "check", "by-java")
