@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.integrations import java
 from tests.integrations.environments import ROOT, made
 from tests.integrations.java import PROJECT, adapters
 from tests.integrations.programs import run
+from tests.support.databases.postgres import PostgresCluster
 from tests.support.documents import blocks_of
 from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import LONG
 from tests.support.runs.toolchains import require
-from tests.support.servers.server_process import ServerProcess
+from tests.support.servers.server_process import ServerProcess, fork_server, url_settings
 
 DOCUMENTS = ROOT / "docs/integrations"
 # Maven takes minutes on a loaded machine.
@@ -26,6 +30,15 @@ def toolchain() -> None:
 @pytest.mark.parametrize("name", adapters())
 def test_adapter_with_its_framework_passes(name: str, adapted_server: ServerProcess, say: Say) -> None:
     say(f"{name} in Java: {java.run_tests(name, adapted_server.address)} tests")
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("name", adapters() if LONG else ["langchain4j"])  # the short form runs the others on SQLite only
+def test_adapter_on_postgresql_passes(name: str, postgres: PostgresCluster, tmp_path: Path, say: Say) -> None:
+    database = postgres.create_database(f"java_{name.replace('-', '_')}")
+    with ServerProcess(fork_server(), tmp_path, **url_settings(database)) as server:
+        server.start()
+        say(f"{name} in Java, PostgreSQL: {java.run_tests(name, server.address)} tests")
 
 
 @pytest.mark.parametrize("name", adapters())
