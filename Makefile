@@ -64,7 +64,12 @@ example: setup ## Run the example: two compactors that share the sessions of a s
 example-fleet: setup ## Run the example: agents of four frameworks, in Python and TypeScript, take turns in one session
 	$(BIN)/python -m tests.integrations.environments adk openai_agents langgraph
 	$(BIN)/python -c "from tests.integrations import typescript; typescript.build()"
-	$(BIN)/python examples/fleet/run.py
+	$(BIN)/python -m examples.fleet.run
+
+.PHONY: example-fleet-all
+example-fleet-all: setup ## Run the example: an agent in each language takes turns in one session; the server is killed twice
+	$(BIN)/python -c "from tests.integrations.fleet import build; build()"
+	$(BIN)/python -m examples.fleet.run all
 
 # --- checking ---------------------------------------------------------------------------------------------------------
 .PHONY: check

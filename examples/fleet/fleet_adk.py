@@ -1,4 +1,7 @@
-"""An agent of Google's ADK. It reads the whole session, calls a tool, and answers; a script replaces the model."""
+"""An agent of Google's ADK: ADDRESS SESSION QUESTION ANSWER.
+
+It reads the session, calls a tool, and answers; a script replaces the model.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from google.genai import types
 from threadkeep import AsyncClient
 from threadkeep.integrations.adk import ThreadkeepSessionService
 
-APP, USER, SESSION = "fleet", "ada", "trip"
+APP, USER = "fleet", "ada"
 
 
 def weather(city: str) -> dict[str, int]:
@@ -42,16 +45,16 @@ class Script(BaseLlm):
         yield LlmResponse(content=types.Content(role="model", parts=[part]))
 
 
-async def main(question: str, answer: str) -> None:
+async def main(address: str, session: str, question: str, answer: str) -> None:
     """Takes one turn."""
-    async with AsyncClient() as client:
+    async with AsyncClient(address) as client:
         sessions = ThreadkeepSessionService(client)
-        if await sessions.get_session(app_name=APP, user_id=USER, session_id=SESSION) is None:
-            await sessions.create_session(app_name=APP, user_id=USER, session_id=SESSION)
+        if await sessions.get_session(app_name=APP, user_id=USER, session_id=session) is None:
+            await sessions.create_session(app_name=APP, user_id=USER, session_id=session)
         agent = LlmAgent(name="planner", model=Script(answer=answer), tools=[weather])
         runner = Runner(agent=agent, app_name=APP, session_service=sessions)
         message = types.Content(role="user", parts=[types.Part(text=question)])
-        async for _ in runner.run_async(user_id=USER, session_id=SESSION, new_message=message):
+        async for _ in runner.run_async(user_id=USER, session_id=session, new_message=message):
             pass
 
 

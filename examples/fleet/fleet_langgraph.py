@@ -1,4 +1,7 @@
-"""A graph of LangGraph whose thread is the session. It takes up what others wrote, and answers; a rule replaces the model."""
+"""A graph of LangGraph whose thread is the session: ADDRESS SESSION QUESTION ANSWER.
+
+It takes up what others wrote, and answers; a rule replaces the model.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from threadkeep import AsyncClient
 from threadkeep.integrations.langgraph import ThreadkeepSaver
 
-APP, USER, SESSION = "fleet", "ada", "trip"
+APP, USER = "fleet", "ada"
 
 
-async def main(question: str, answer: str) -> None:
+async def main(address: str, session: str, question: str, answer: str) -> None:
     """Takes one turn."""
 
     def think(state: MessagesState) -> dict[str, Any]:
@@ -26,10 +29,10 @@ async def main(question: str, answer: str) -> None:
 
     builder = StateGraph(MessagesState).add_node("think", think)
     builder.add_edge(START, "think").add_edge("think", END)
-    async with AsyncClient(app=APP, user_id=USER) as client:
+    async with AsyncClient(address, app=APP, user_id=USER) as client:
         saver = ThreadkeepSaver(client)
         graph = builder.compile(checkpointer=saver)
-        config: RunnableConfig = {"configurable": {"thread_id": SESSION}}
+        config: RunnableConfig = {"configurable": {"thread_id": session}}
         others = await saver.amessages_of_others(config)
         await graph.ainvoke({"messages": [*others, HumanMessage(question)]}, config)
 

@@ -1,4 +1,7 @@
-"""An agent of the OpenAI Agents SDK. It reads the whole session, calls a tool, and answers; a script replaces the model."""
+"""An agent of the OpenAI Agents SDK: ADDRESS SESSION QUESTION ANSWER.
+
+It prints the session as the items that it reads, calls a tool, and answers; a script replaces the model.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 import json
 import re
 import sys
+import uuid
 from typing import Any
 
 from agents import Agent, RunConfig, Runner, function_tool
@@ -14,7 +18,16 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from threadkeep import AsyncClient
 from threadkeep.integrations.openai_agents import ThreadkeepSession
 
-APP, USER, SESSION = "fleet", "ada", "trip"
+APP, USER = "fleet", "ada"
+RETRY = {
+    "maxAttempts": 5,
+    "initialBackoff": "0.1s",
+    "maxBackoff": "2s",
+    "backoffMultiplier": 2,
+    "retryableStatusCodes": ["UNAVAILABLE"],
+}
+PATIENT = [("grpc.service_config", json.dumps({"methodConfig": [{"name": [{}], "waitForReady": True, "retryPolicy": RETRY}]}))]
+"""A call waits for a server that is started again."""
 
 
 @function_tool
@@ -23,15 +36,30 @@ def hotels(city: str) -> str:
     return f"Avenida, 120 euros a night in {city}"
 
 
-async def main(question: str, answer: str) -> None:
+def show(item: Any) -> None:
+    """Prints an item: a message, a call, or the output of a call."""
+    match item:
+        case {"type": "function_call"}:
+            print(f"function_call calls {item['name']} {item['arguments']} [{item['call_id']}]")
+        case {"type": "function_call_output"}:
+            print(f"function_call_output returns {item['output']} [{item['call_id']}]")
+        case {"role": role, "content": str(text)}:
+            print(f"{role}: {text}")
+        case {"role": role, "content": parts}:
+            print(f"{role}: {''.join(part['text'] for part in parts)}")
+
+
+async def main(address: str, session_id: str, question: str, answer: str) -> None:
     """Takes one turn."""
-    async with AsyncClient(app=APP, user_id=USER) as client:
-        session = ThreadkeepSession(client, SESSION)
+    async with AsyncClient(address, app=APP, user_id=USER, timeout=120, options=PATIENT) as client:
+        session = ThreadkeepSession(client, session_id)
         items: list[Any] = list(await session.get_items())
+        for item in items:
+            show(item)
         read = set(re.findall("«(.+?)»", json.dumps(items, ensure_ascii=False)))
         model = ScriptedModel(
             [
-                [function_call("hotels", {"city": "Lisbon"}, call_id="call_hotels")],
+                [function_call("hotels", {"city": "Lisbon"}, call_id=f"call_{uuid.uuid4()}")],
                 [assistant_message(f"«{answer}» Answers read: {len(read)}.")],
             ]
         )

@@ -1,12 +1,13 @@
-"""Prints every event of the session as soon as it is stored, whichever framework wrote it."""
+"""Prints every event of the session as soon as it is stored, whichever framework wrote it, and compactions: ADDRESS SESSION."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 
-from threadkeep import Appended, AsyncClient, Event
+from threadkeep import Appended, AsyncClient, Compacted, Event
 
-APP, USER, SESSION = "fleet", "ada", "trip"
+APP, USER = "fleet", "ada"
 
 
 def shown(event: Event) -> str:
@@ -16,10 +17,12 @@ def shown(event: Event) -> str:
     return " ".join([*([event.text] if event.text else []), *calls, *results])
 
 
-async def main() -> None:
+async def main(address: str, session: str) -> None:
     """Follows the session until it is stopped."""
-    async with AsyncClient(app=APP, user_id=USER) as client:
-        async for change in client.watch(SESSION, from_beginning=True, checkpoints=True):
+    async with AsyncClient(address, app=APP, user_id=USER) as client:
+        async for change in client.watch(session, from_beginning=True, checkpoints=True):
+            if isinstance(change, Compacted):
+                print(f"     the policy archives {change.record.archived_events} events", flush=True)
             if not isinstance(change, Appended):
                 continue
             for event in change.events:
@@ -28,4 +31,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(*sys.argv[1:]))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integrations import typescript
-from tests.integrations.environments import ROOT, made
+from tests.integrations.environments import made
 from tests.integrations.programs import run
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.servers.server_process import ServerProcess, fork_server, url_settings
@@ -28,6 +28,6 @@ def test_fleet_in_one_session_reads_all_that_was_said(database_url: str | None, 
     typescript.build()
     with ServerProcess(fork_server(), tmp_path, **url_settings(database_url)) as server:
         server.start()
-        printed = run(sys.executable, str(ROOT / "examples/fleet/run.py"), THREADKEEP_ADDRESS=server.address)
+        printed = run(sys.executable, "-m", "examples.fleet.run", THREADKEEP_ADDRESS=server.address)
     assert "5 turns, 4 frameworks, 2 languages, 1 session" in printed
     assert "calls weather" in printed, "the watcher prints tool calls"

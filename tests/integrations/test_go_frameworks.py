@@ -81,8 +81,8 @@ def test_agent_of_the_fleet_reads_all_turns_with_their_tool_calls(adapted_server
     assert printed(*turn, "By tram.", address=address) == "answer: «By tram.» Answers read: 0.\n"
     read = printed(*turn, "On foot.", address=address)
     assert read.endswith("answer: «On foot.» Answers read: 1.\n")
-    assert "calls trams" in read
-    assert "tool: lines 12 and 28 in Lisbon" in read
+    assert 'llms.AIChatMessage calls trams {"__arg1":"Lisbon"} [call_' in read
+    assert "llms.ToolChatMessage returns lines 12 and 28 in Lisbon [call_" in read
 
 
 if LONG:  # the short form runs on SQLite, and packs the modules without installing them

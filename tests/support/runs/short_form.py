@@ -21,7 +21,7 @@ _ROOT = Path(__file__).parents[3]
 _PARAMETERS = re.compile(r"\[.*\]$", re.DOTALL)
 _ENGINE = re.compile(r"\b(sqlite|postgres(?:ql)?)\b")
 _GUARANTEED = re.compile(r"`(tests/[\w./]+)`")
-_ALIKE = ("tests/conformance", "tests/integrations", "tests/migration")
+_ALIKE = ("tests/conformance", "tests/migration")
 
 
 def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:

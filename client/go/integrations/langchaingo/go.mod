@@ -5,6 +5,7 @@ go 1.24.4
 require (
 	github.com/threadkeep/threadkeep-go v0.1.0
 	github.com/tmc/langchaingo v0.1.14
+	google.golang.org/grpc v1.80.0
 )
 
 require (
@@ -37,7 +38,6 @@ require (
 	golang.org/x/sys v0.40.0 // indirect
 	golang.org/x/text v0.33.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260120221211-b8f7ae30c516 // indirect
-	google.golang.org/grpc v1.80.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

@@ -4,7 +4,7 @@
 //	fleet ADDRESS SESSION QUESTION [ANSWER]
 //
 // It prints each message that the agent read, as langchaingo's own, and then its answer: the ANSWER in « », with the number of
-// different texts in « » that were in its prompt.
+// different texts in « » that were in its prompt. A call waits for a server that is started again.
 package main
 
 import (
@@ -13,12 +13,14 @@ import (
 	"log"
 	"os"
 	"regexp"
+	"time"
 
 	"github.com/tmc/langchaingo/agents"
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/prompts"
 	"github.com/tmc/langchaingo/tools"
+	"google.golang.org/grpc"
 
 	"github.com/threadkeep/threadkeep-go"
 	"github.com/threadkeep/threadkeep-go/integrations/langchaingo"
@@ -38,7 +40,10 @@ func main() {
 }
 
 func turn(ctx context.Context, address, session, question, answer string) error {
-	client, err := threadkeep.New(threadkeep.Config{Address: address, App: "fleet", UserID: "ada"})
+	client, err := threadkeep.New(threadkeep.Config{
+		Address: address, App: "fleet", UserID: "ada", Timeout: 2 * time.Minute,
+		Dial: []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.WaitForReady(true))},
+	})
 	if err != nil {
 		return err
 	}
@@ -49,7 +54,7 @@ func turn(ctx context.Context, address, session, question, answer string) error 
 		return err
 	}
 	for _, message := range messages {
-		fmt.Println(shown(message))
+		show(message)
 	}
 	past := prompts.NewHumanMessagePromptTemplate("{{.history}}", []string{"history"})
 	agent := agents.NewOpenAIFunctionsAgent(script{answer}, []tools.Tool{trams{}},
@@ -64,18 +69,22 @@ func turn(ctx context.Context, address, session, question, answer string) error 
 	return nil
 }
 
-// shown returns a message on a line.
-func shown(message llms.ChatMessage) string {
-	line := fmt.Sprintf("%s: %s", message.GetType(), message.GetContent())
+// show prints a message: its text, its tool calls, or the result of a call.
+func show(message llms.ChatMessage) {
 	switch message := message.(type) {
-	case llms.AIChatMessage:
-		for _, call := range message.ToolCalls {
-			line += fmt.Sprintf(" [%s calls %s %s]", call.ID, call.FunctionCall.Name, call.FunctionCall.Arguments)
-		}
 	case llms.ToolChatMessage:
-		line += fmt.Sprintf(" [result of %s]", message.ID)
+		fmt.Printf("%T returns %s [%s]\n", message, message.Content, message.ID)
+		return
+	case llms.AIChatMessage:
+		if message.Content != "" {
+			fmt.Printf("%T: %s\n", message, message.Content)
+		}
+		for _, call := range message.ToolCalls {
+			fmt.Printf("%T calls %s %s [%s]\n", message, call.FunctionCall.Name, call.FunctionCall.Arguments, call.ID)
+		}
+	default:
+		fmt.Printf("%T: %s\n", message, message.GetContent())
 	}
-	return line
 }
 
 // trams is a tool.
