@@ -38,9 +38,10 @@ func (c *Client) dialOptions(config Config) []grpc.DialOption {
 	if config.TLS != nil {
 		secrets = credentials.NewTLS(config.TLS)
 	}
-	// By default gRPC waits from 1 s up to 2 minutes before it reconnects.
+	// By default gRPC waits from 1 s up to 2 minutes before it reconnects. The attempts of a call take longer than the longest
+	// wait here, so a call to a server that has returned succeeds.
 	reconnect := grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: 20 * time.Second}
-	reconnect.Backoff.BaseDelay, reconnect.Backoff.MaxDelay = 100*time.Millisecond, 5*time.Second
+	reconnect.Backoff.BaseDelay, reconnect.Backoff.MaxDelay = 100*time.Millisecond, 500*time.Millisecond
 	own := []grpc.DialOption{
 		grpc.WithTransportCredentials(secrets),
 		grpc.WithChainUnaryInterceptor(c.unary),

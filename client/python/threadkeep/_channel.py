@@ -104,9 +104,10 @@ def channel_options(extra: Sequence[tuple[str, Any]] = (), max_attempts: int = M
         "grpc.per_rpc_retry_buffer_size": MAX_MESSAGE_BYTES,
         # Channels of a process share a connection by default, and so a new client would wait while an old one backs off.
         "grpc.use_local_subchannel_pool": 1,
-        # By default a channel waits from 1 s up to 2 minutes before it reconnects.
+        # By default a channel waits from 1 s up to 2 minutes before it reconnects. The attempts of a call take longer than the
+        # longest wait here, so a call to a server that has returned succeeds.
         "grpc.initial_reconnect_backoff_ms": 100,
-        "grpc.max_reconnect_backoff_ms": 5_000,
+        "grpc.max_reconnect_backoff_ms": 500,
         "grpc.keepalive_time_ms": 30_000,
         "grpc.keepalive_timeout_ms": 10_000,
         "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,

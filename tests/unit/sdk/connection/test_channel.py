@@ -71,6 +71,16 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
     }
 
 
+def test_attempts_of_a_call_outlast_the_longest_wait_for_a_connection() -> None:
+    """Else a call to a server that has returned fails, because gRPC still waits; both waits vary by a fifth."""
+    options = dict(_channel.channel_options())
+    [config] = json.loads(options["grpc.service_config"])["methodConfig"]
+    policy = config["retryPolicy"]
+    first, longest = (float(policy[name].removesuffix("s")) for name in ("initialBackoff", "maxBackoff"))
+    waits = [min(longest, first * policy["backoffMultiplier"] ** n) for n in range(policy["maxAttempts"] - 1)]
+    assert 0.8 * sum(waits) > 1.5 * 1.2 * options["grpc.max_reconnect_backoff_ms"] / 1000
+
+
 def test_the_service_config_holds_the_policy() -> None:
     [config] = json.loads(dict(_channel.channel_options())["grpc.service_config"])["methodConfig"]
     assert config["retryPolicy"]["maxAttempts"] == 5

@@ -6,12 +6,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Reconnects to a lost server after 0.1 seconds, then at increasing intervals of up to 5 seconds. gRPC's own intervals are 1
- * second to 2 minutes and cannot be configured.
+ * Reconnects to a lost server after 0.1 seconds, then at increasing intervals of up to 0.5 seconds: the attempts of a call
+ * take longer, so a call to a server that has returned succeeds. gRPC's own intervals are 1 second to 2 minutes and cannot be
+ * configured.
  */
 public final class Reconnect {
   private static final double FIRST_MS = 100;
-  private static final double LONGEST_MS = 5_000;
+  private static final double LONGEST_MS = 500;
   private static final double FACTOR = 1.6;
 
   private Reconnect() {}
