@@ -31,7 +31,7 @@ from ..v1.message_pb2 import (
 from ..v1.session_pb2 import TokenUsage
 from . import gemini
 from .anthropic import reasoning_provider
-from .openai import clean, cleaned, json_text, verbatim
+from .openai import clean, cleaned, json_text, native_item, verbatim
 
 NATIVE = "adk.event/1"
 COMPACTION = "google-adk"
@@ -75,11 +75,8 @@ def event_of(item: Mapping[str, Any]) -> SessionEvent:
 
 def items_of(event: SessionEvent, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """The item of an event: the native one if it is ADK's, otherwise one of its parts. `names`: see `rendered`."""
-    if event.native.format == NATIVE:
-        native = json.loads(event.native.content)
-        if isinstance(native, dict):
-            return [native]
-    return [rendered(event, names)]
+    native = native_item(event, NATIVE)
+    return [rendered(event, names) if native is None else native]
 
 
 def rendered(event: SessionEvent, names: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from ..v1.message_pb2 import (
 )
 from ..v1.session_pb2 import TokenUsage
 from .data_urls import media_of, url_of
-from .openai import clean, cleaned, json_text, verbatim
+from .openai import clean, cleaned, json_text, native_item, verbatim
 
 NATIVE = "agent_framework.message/1"
 PROVIDER = "agent_framework"
@@ -69,11 +69,8 @@ def event_of(item: Mapping[str, Any], event_id: str = "", *, invocation_id: str 
 
 def items_of(event: SessionEvent) -> list[Item]:
     """The messages of one event: the native one if it is of this format, otherwise that of its parts; none without content."""
-    if event.native.format == NATIVE:
-        native = json.loads(event.native.content)
-        if isinstance(native, dict):
-            return [native]
-    return rendered(event)
+    native = native_item(event, NATIVE)
+    return rendered(event) if native is None else [native]
 
 
 def rendered(event: SessionEvent) -> list[Item]:

@@ -24,7 +24,7 @@ from ..v1.message_pb2 import (
 )
 from ..v1.session_pb2 import TokenUsage
 from .langchain_blocks import part_of
-from .openai import clean, json_text
+from .openai import clean, json_text, native_item
 
 NATIVE = "langchain.message/1"
 _ROLES = {
@@ -78,11 +78,8 @@ def items_of(event: SessionEvent) -> list[dict[str, Any]]:
 
     They have the event's id; of several, the later ones have a suffix.
     """
-    if event.native.format == NATIVE:
-        native = json.loads(event.native.content)
-        if isinstance(native, dict):
-            return [native]
-    return rendered(event)
+    native = native_item(event, NATIVE)
+    return rendered(event) if native is None else [native]
 
 
 def rendered(event: SessionEvent) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from ..v1.message_pb2 import (
     ToolResultPart,
 )
 from .data_urls import fill, media_of
-from .openai import clean, cleaned, json_text, verbatim
+from .openai import clean, cleaned, json_text, native_item, verbatim
 
 NATIVE = "llama_index.message/1"
 PROVIDER = "llama_index"
@@ -73,11 +73,8 @@ def event_of(item: Mapping[str, Any], event_id: str = "") -> SessionEvent:
 def items_of(event: SessionEvent) -> list[Item]:
     """The messages of one event: the native one if it is of this format, otherwise one for each tool result, and one for the
     other parts; none without content."""
-    if event.native.format == NATIVE:
-        native = json.loads(event.native.content)
-        if isinstance(native, dict):
-            return [native]
-    return rendered(event)
+    native = native_item(event, NATIVE)
+    return rendered(event) if native is None else [native]
 
 
 def rendered(event: SessionEvent) -> list[Item]:

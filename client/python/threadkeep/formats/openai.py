@@ -71,10 +71,8 @@ def event_of(message: object, event_id: str, field: str = "") -> event_pb2.Sessi
 
 def message_of(event: event_pb2.SessionEvent) -> list[dict[str, Any]]:
     """The messages of one event: the native one if it is OpenAI's, otherwise those of its parts."""
-    if event.native.format == NATIVE:
-        native = json.loads(event.native.content)
-        if isinstance(native, dict):
-            return [native]
+    if (native := native_item(event, NATIVE)) is not None:
+        return [native]
     message = event.message
     results = [part.tool_result for part in message.parts if part.WhichOneof("content") == "tool_result"]
     if results:
@@ -108,6 +106,14 @@ def verbatim(value: object) -> bytes:
         return json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         return json.dumps(value).encode("ascii")
+
+
+def native_item(event: event_pb2.SessionEvent, native_format: str) -> dict[str, Any] | None:
+    """The item that `verbatim` kept of an event; None of an event of another format, or of something other than an object."""
+    if event.native.format != native_format:
+        return None
+    native = json.loads(event.native.content)
+    return native if isinstance(native, dict) else None
 
 
 def clean(text: str) -> str:

@@ -15,7 +15,7 @@ from ..v1.event_pb2 import SessionEvent
 from ..v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, ChatMessage, Part, Role, ToolResultPart
 from ..v1.session_pb2 import TokenUsage
 from .fields import FieldError, time_of
-from .openai import clean, json_text
+from .openai import clean, json_text, native_item
 from .pydantic_ai_content import content_of, parts_of
 from .split import member_of, part_of, runs_of, split
 
@@ -57,11 +57,8 @@ def items_of(event: SessionEvent, names: Mapping[str, str] | None = None) -> lis
 
     `names`: the names of tools by the ids of their calls, for results that do not name theirs.
     """
-    if event.native.format == NATIVE:
-        native = json.loads(event.native.content)
-        if isinstance(native, dict):
-            return [native]
-    return rendered(event, names)
+    native = native_item(event, NATIVE)
+    return rendered(event, names) if native is None else [native]
 
 
 def rendered(event: SessionEvent, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:

@@ -1,9 +1,14 @@
-"""The check of a framework's version, when its adapter is imported."""
+"""Versions of frameworks: the check of the installed one, when its adapter is imported, and items of newer ones."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from importlib import metadata
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Items = list[dict[str, Any]]
 
 _BOUND = re.compile(r"(>=|<)(\d+(?:\.\d+)*)")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
@@ -24,6 +29,15 @@ def require(distribution: str, versions: str, *, extra: str) -> None:
         raise ImportError(
             f"threadkeep[{extra}] is tested with {distribution} {versions}, and {installed} is installed; {advice}"
         )
+
+
+def of_any_version(read: Callable[[Items], T], items: Items, rendered: Callable[[], Items]) -> T:
+    """What the framework makes of an event's items. A newer version of it may have stored what the installed one refuses, such
+    as a part of a new kind; then what it makes of the items of the event's parts."""
+    try:
+        return read(items)
+    except (TypeError, ValueError):  # pydantic's ValidationError is one
+        return read(rendered())
 
 
 def _admits(versions: str, installed: str) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from google.adk.events import Event
-from pydantic import ValidationError
 
 from ...formats import adk
 from ...v1.event_pb2 import SessionEvent
+from .._versions import of_any_version
 
 
 def item_of(event: Event) -> dict[str, Any]:
@@ -32,7 +32,5 @@ def time_of(stored: SessionEvent) -> float:
 
 
 def _event_of(stored: SessionEvent, names: Mapping[str, str]) -> Event:
-    try:
-        return Event.model_validate(adk.items_of(stored, names)[0])
-    except ValidationError:  # written by a version of ADK with other fields: its parts are readable
-        return Event.model_validate(adk.rendered(stored, names))
+    items = adk.items_of(stored, names)
+    return of_any_version(lambda each: Event.model_validate(each[0]), items, lambda: [adk.rendered(stored, names)])

@@ -12,6 +12,7 @@ from ... import AsyncClient, CreateOptions, event_filter
 from ...formats.agent_framework import Item, event_of, items_of, rendered
 from ...messages import with_ids
 from ...v1.event_pb2 import SessionEvent
+from .._versions import of_any_version
 from .._writes import Repeats
 
 _PAGE = 1_000
@@ -99,12 +100,7 @@ class ThreadkeepHistoryProvider(HistoryProvider):
 
 
 def _messages(event: SessionEvent) -> list[Message]:
-    """The messages of an event. A newer version of the framework may have stored fields that the installed one refuses; such a
-    message is read from the parts of its event."""
-    try:
-        return [Message.from_dict(item) for item in items_of(event)]
-    except (TypeError, ValueError):
-        return [Message.from_dict(item) for item in rendered(event)]
+    return of_any_version(lambda items: [*map(Message.from_dict, items)], items_of(event), lambda: rendered(event))
 
 
 def _overlap(stored: list[Item], items: list[Item]) -> int:

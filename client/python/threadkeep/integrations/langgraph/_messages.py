@@ -13,6 +13,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, mess
 from ...formats import langchain
 from ...formats.langgraph import Record, message_event_id
 from ...v1.event_pb2 import SessionEvent
+from .._versions import of_any_version
 from ._known import Recent
 
 MARK = "threadkeep_event_id"
@@ -122,12 +123,8 @@ def is_own(event: SessionEvent) -> bool:
 
 
 def messages_of(event: SessionEvent) -> list[AnyMessage]:
-    """The messages of an event, marked so that no saver stores them again. What a newer version stored and the installed one
-    refuses is read from the parts of its event."""
-    try:
-        found = messages_from_dict(langchain.items_of(event))
-    except (TypeError, ValueError):
-        found = messages_from_dict(langchain.rendered(event))
+    """The messages of an event, marked so that no saver stores them again."""
+    found = of_any_version(messages_from_dict, langchain.items_of(event), lambda: langchain.rendered(event))
     for message in found:
         message.response_metadata = {**message.response_metadata, MARK: event.event_id}
     return cast("list[AnyMessage]", found)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import PrivateAttr, ValidationError
+from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
 from ... import AsyncClient, CreateOptions, event_filter
@@ -17,6 +17,7 @@ from ...messages import with_ids
 from ...v1.event_pb2 import SessionEvent
 from ...v1.session_pb2 import Session
 from ...values.expect import LogVersion
+from .._versions import of_any_version
 from .._writes import Repeats, batches
 
 _ATTEMPTS = 20
@@ -207,12 +208,7 @@ def _new(messages: Sequence[ChatMessage]) -> list[SessionEvent]:
 
 
 def _messages(event: SessionEvent) -> list[ChatMessage]:
-    """The messages of an event. A newer version of the framework may have stored what the installed one refuses, such as blocks
-    of a new kind; such a message is read from the parts of its event."""
-    try:
-        return [ChatMessage.model_validate(item) for item in items_of(event)]
-    except ValidationError:
-        return [ChatMessage.model_validate(item) for item in rendered(event)]
+    return of_any_version(lambda items: [*map(ChatMessage.model_validate, items)], items_of(event), lambda: rendered(event))
 
 
 async def _until_settled(attempt: Callable[[], Awaitable[T]]) -> T:

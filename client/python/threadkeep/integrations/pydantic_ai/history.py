@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
 from pydantic_ai.conversation_store import ConversationEntry
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
@@ -19,6 +18,7 @@ from ...formats.pydantic_ai import NATIVE, events_of, items_of, rendered, tool_n
 from ...formats.split import member_of, part_of
 from ...v1.event_pb2 import SessionEvent
 from ...v1.message_pb2 import ROLE_TOOL, ChatMessage
+from .._versions import of_any_version
 
 _ENTRY, _PARENT, _MARK, _RETURNED = "pydantic_ai_entry", "pydantic_ai_parent", "pydantic_ai_record", "pydantic_ai_returned"
 """Members of an event's metadata: the id of an entry, that of the entry before it, the revision of the write that made a mark,
@@ -166,12 +166,8 @@ def _has_content(event: SessionEvent) -> bool:
 
 
 def _messages(event: SessionEvent, names: Mapping[str, str] | None = None) -> list[ModelMessage]:
-    """The messages of an event. A newer version of the framework may have stored what the installed one refuses, such as parts
-    of a new kind; such a message is read from the parts of its event."""
-    try:
-        return ModelMessagesTypeAdapter.validate_json(json.dumps(items_of(event, names)))
-    except ValidationError:
-        return ModelMessagesTypeAdapter.validate_json(json.dumps(rendered(event, names)))
+    read = ModelMessagesTypeAdapter.validate_json
+    return of_any_version(lambda items: read(json.dumps(items)), items_of(event, names), lambda: rendered(event, names))
 
 
 def _links(event: SessionEvent) -> _Links:
