@@ -17,6 +17,7 @@ from ....domain.model import ROLES, ContextEvent, SessionRef, Tools, Versions, W
 from ...contract.compaction import WindowRead
 from ...contract.events import ContextPage, budgeted, context_page
 from ...contract.history import AsOf
+from ..engine.statements import Record
 from ..history.moments import Moment, Moments
 from ..schema.history import ALL_LEADS
 from ..schema.tables import ACTIVE_LEAD, LEAD, events
@@ -54,6 +55,13 @@ def get_context(
 ) -> ContextPage:
     # The session is read before its events: expecting a version older than the events is safe, a newer one is not.
     head = find_head(scanner.connection, scanner.statements, tenant, ref)
+    return context_of(scanner, ref, head, spec, default_bytes, as_of)
+
+
+def context_of(
+    scanner: Scanner, ref: SessionRef, head: Record | None, spec: ContextSpec, default_bytes: int, as_of: AsOf | None = None
+) -> ContextPage:
+    """Like get_context, of a session whose row was read."""
     if head is None:
         if as_of is not None:
             as_of.refuse_future(0, 0)

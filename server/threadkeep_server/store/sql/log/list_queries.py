@@ -14,6 +14,7 @@ from ....domain.errors import EventNotFound
 from ....domain.filters import EventFilter
 from ....domain.model import SessionRef, StoredEvent
 from ...contract.events import Cursor, EventPage, EventQuery
+from ..engine.statements import Record
 from ..history.moments import Moment, Moments
 from ..scan_budget import ScanBudget, ScanLimits
 from ..schema.history import ALL_LEADS
@@ -39,7 +40,11 @@ def get_event(scanner: Scanner, tenant: str, ref: SessionRef, event_id: str) -> 
 
 def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuery, limits: ScanLimits) -> EventPage:
     # The session is read before its events: expecting a version older than the events is safe, a newer one is not.
-    session = find_head(scanner.connection, scanner.statements, tenant, ref)
+    return events_of(scanner, ref, find_head(scanner.connection, scanner.statements, tenant, ref), query, limits)
+
+
+def events_of(scanner: Scanner, ref: SessionRef, session: Record | None, query: EventQuery, limits: ScanLimits) -> EventPage:
+    """Like list_events, of a session whose row was read."""
     if session is None:
         if query.as_of is not None:
             query.as_of.refuse_future(0, 0)

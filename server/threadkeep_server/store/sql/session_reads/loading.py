@@ -33,7 +33,7 @@ def load_session(scanner: Scanner, tenant: str, ref: SessionRef, query: LoadQuer
     if query.log is not None:
         log = limited(query.log, left - size)
         if isinstance(log, EventQuery):
-            found = list_queries.list_events(scanner, tenant, session.ref, log, limits)
+            found = list_queries.events_of(scanner, session.ref, row, log, limits)
         else:
-            found = context_queries.get_context(scanner, tenant, session.ref, log, query.context_bytes)
+            found = context_queries.context_of(scanner, session.ref, row, log, query.context_bytes)
     return Loaded(session, states, newest, found)
