@@ -38,11 +38,7 @@ func WithCreate(properties ...threadkeep.CreateOption) Option {
 
 // NewHistory returns the history of a session of the client's app and user. The first message creates the session.
 func NewHistory(client *threadkeep.Client, sessionID string, options ...Option) *History {
-	var given adapters.Options
-	for _, option := range options {
-		option(&given)
-	}
-	return &History{adapters.NewLog(client, sessionID, given)}
+	return &History{adapters.NewLog(client, sessionID, options)}
 }
 
 // Session returns the session, for all that a history does not offer: search, watch, compaction, forks.

@@ -41,11 +41,7 @@ func WithCreate(properties ...threadkeep.CreateOption) Option {
 
 // New returns the history of a session of the client's app and user. The first message creates the session.
 func New(client *threadkeep.Client, sessionID string, options ...Option) *ChatMessageHistory {
-	var given adapters.Options
-	for _, option := range options {
-		option(&given)
-	}
-	return &ChatMessageHistory{adapters.NewLog(client, sessionID, given)}
+	return &ChatMessageHistory{adapters.NewLog(client, sessionID, options)}
 }
 
 // Session returns the session, for all that a history does not offer: search, watch, compaction, forks.

@@ -42,7 +42,11 @@ type Log struct {
 }
 
 // NewLog returns the session of the client's app and user.
-func NewLog(client *threadkeep.Client, sessionID string, options Options) *Log {
+func NewLog[Option ~func(*Options)](client *threadkeep.Client, sessionID string, given []Option) *Log {
+	var options Options
+	for _, option := range given {
+		option(&options)
+	}
 	session := client.Session(sessionID)
 	if options.Memory != nil {
 		session = session.WithMemory(*options.Memory)

@@ -1,62 +1,27 @@
-// Golden writes the golden conversation through the adapter, or reads one and prints its atoms: see tests/integrations/golden.py.
-//
-//	golden ADDRESS write SESSION
-//	golden ADDRESS read SESSION...     prints a JSON object: atoms by session
+// Golden writes the golden conversation through the adapter, or reads some: see the package internal/golden of the client.
 package main
 
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"log"
-	"os"
 
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/threadkeep/threadkeep-go"
 	"github.com/threadkeep/threadkeep-go/integrations/langchaingo"
+	"github.com/threadkeep/threadkeep-go/internal/golden"
 )
 
-const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
-type atom map[string]any
-
-func main() {
-	if len(os.Args) < 4 {
-		log.Fatal("usage: golden ADDRESS write|read SESSION...")
-	}
-	client, err := threadkeep.New(threadkeep.Config{Address: os.Args[1], App: "golden", UserID: "ada"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-	if err := run(context.Background(), client, os.Args[2], os.Args[3:]); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func run(ctx context.Context, client *threadkeep.Client, what string, sessions []string) error {
-	if what == "write" {
-		return write(ctx, langchaingo.New(client, sessions[0]))
-	}
-	read := map[string][]atom{}
-	for _, session := range sessions {
-		atoms, err := atomsOf(ctx, langchaingo.New(client, session))
-		if err != nil {
-			return err
-		}
-		read[session] = atoms
-	}
-	return json.NewEncoder(os.Stdout).Encode(read)
-}
+func main() { golden.Main(write, read) }
 
 func call(id, name, arguments string) llms.ToolCall {
 	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
 }
 
-func write(ctx context.Context, history *langchaingo.ChatMessageHistory) error {
-	image, err := base64.StdEncoding.DecodeString(pixel)
+func write(ctx context.Context, client *threadkeep.Client, session string) error {
+	history := langchaingo.New(client, session)
+	image, err := base64.StdEncoding.DecodeString(golden.Pixel)
 	if err != nil {
 		return err
 	}
@@ -90,8 +55,9 @@ func write(ctx context.Context, history *langchaingo.ChatMessageHistory) error {
 	return history.AddAIMessage(ctx, "Booked. Enjoy Lisbon. 🌞")
 }
 
-// atomsOf reads chat messages, and the media of the user from the contents, which chat messages do not have.
-func atomsOf(ctx context.Context, history *langchaingo.ChatMessageHistory) ([]atom, error) {
+// read reads chat messages, and the media of the user from the contents, which chat messages do not have.
+func read(ctx context.Context, client *threadkeep.Client, session string) ([]golden.Atom, error) {
+	history := langchaingo.New(client, session)
 	messages, err := history.Messages(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +72,7 @@ func atomsOf(ctx context.Context, history *langchaingo.ChatMessageHistory) ([]at
 			asked = append(asked, content.Parts)
 		}
 	}
-	atoms := []atom{}
+	atoms := []golden.Atom{}
 	for _, message := range messages {
 		switch message := message.(type) {
 		case llms.HumanChatMessage:
@@ -119,7 +85,7 @@ func atomsOf(ctx context.Context, history *langchaingo.ChatMessageHistory) ([]at
 			}
 			atoms = append(atoms, found...)
 		case llms.ToolChatMessage:
-			atoms = append(atoms, atom{"role": "tool", "kind": "result", "id": message.ID, "value": message.Content})
+			atoms = append(atoms, golden.Atom{"role": "tool", "kind": "result", "id": message.ID, "value": message.Content})
 		default:
 			return nil, fmt.Errorf("a message is a %T", message)
 		}
@@ -127,34 +93,32 @@ func atomsOf(ctx context.Context, history *langchaingo.ChatMessageHistory) ([]at
 	return atoms, nil
 }
 
-func humanAtoms(parts []llms.ContentPart) (atoms []atom) {
+func humanAtoms(parts []llms.ContentPart) (atoms []golden.Atom) {
 	for _, part := range parts {
 		switch part := part.(type) {
 		case llms.TextContent:
-			atoms = append(atoms, atom{"role": "user", "kind": "text", "text": part.Text})
+			atoms = append(atoms, golden.Atom{"role": "user", "kind": "text", "text": part.Text})
 		case llms.BinaryContent:
 			data := base64.StdEncoding.EncodeToString(part.Data)
-			atoms = append(atoms, atom{"role": "user", "kind": "media", "mime": part.MIMEType, "data": data})
+			atoms = append(atoms, golden.Atom{"role": "user", "kind": "media", "mime": part.MIMEType, "data": data})
 		}
 	}
 	return atoms
 }
 
-func aiAtoms(message llms.AIChatMessage) (atoms []atom, err error) {
+func aiAtoms(message llms.AIChatMessage) (atoms []golden.Atom, err error) {
 	if message.ReasoningContent != "" {
-		atoms = append(atoms, atom{"role": "assistant", "kind": "reasoning", "text": message.ReasoningContent})
+		atoms = append(atoms, golden.Atom{"role": "assistant", "kind": "reasoning", "text": message.ReasoningContent})
 	}
 	if message.Content != "" {
-		atoms = append(atoms, atom{"role": "assistant", "kind": "text", "text": message.Content})
+		atoms = append(atoms, golden.Atom{"role": "assistant", "kind": "text", "text": message.Content})
 	}
 	for _, call := range message.ToolCalls {
-		var arguments map[string]any
-		if err := json.Unmarshal([]byte(call.FunctionCall.Arguments), &arguments); err != nil {
+		atom, err := golden.Call("assistant", call.ID, call.FunctionCall.Name, call.FunctionCall.Arguments)
+		if err != nil {
 			return nil, err
 		}
-		atoms = append(atoms, atom{
-			"role": "assistant", "kind": "call", "id": call.ID, "name": call.FunctionCall.Name, "arguments": arguments,
-		})
+		atoms = append(atoms, atom)
 	}
 	return atoms, nil
 }
