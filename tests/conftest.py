@@ -17,7 +17,7 @@ from tests.support.clock import Clock
 from tests.support.databases.postgres import HOW_TO_INSTALL, NO_PGVECTOR, PostgresCluster, find_binaries, find_pgvector_binaries
 from tests.support.runs.printed import print_said, say
 from tests.support.runs.scheduler import Spread, in_order
-from tests.support.runs.short_form import left_out
+from tests.support.runs.short_form import leave_out, left_out
 from tests.support.runs.thoroughness import examples
 from tests.support.servers.authorities import leave_out_public_authorities
 
@@ -42,9 +42,7 @@ __all__ = ["say"]
 @pytest.hookimpl(trylast=True)  # after what was selected by name
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     in_order(items)
-    if gone := left_out(items):
-        config.hook.pytest_deselected(items=gone)
-        items[:] = [item for item in items if item not in gone]
+    leave_out(config, items, left_out(items))
 
 
 def pytest_collection_finish() -> None:

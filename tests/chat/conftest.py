@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import defaultdict
 
 import pytest
 
+from tests.support.runs.short_form import given, leave_out, turn_of
 from tests.support.runs.thoroughness import LONG
 
 from .async_and_sync import Kit, Way
@@ -21,32 +21,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     the others. The engine concerns only the server: it is PostgreSQL where the form is streamed."""
     if LONG:
         return
-    tests: dict[str, dict[object, list[pytest.Function]]] = defaultdict(lambda: defaultdict(list))
+    tests: dict[str, dict[object, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
-        if isinstance(item, pytest.Function) and "kit" in _given(item):
-            others = tuple((name, id(value)) for name, value in _given(item).items() if name not in ("kit", "way", "server"))
+        if "kit" in given(item):
+            others = tuple((name, id(value)) for name, value in given(item).items() if name not in ("kit", "way", "server"))
             tests[item.nodeid.partition("[")[0]][others].append(item)
     gone: set[pytest.Item] = set()
     for test, cases in tests.items():
-        for turn, forms in enumerate(cases.values(), zlib.crc32(test.encode())):
-            engines = {_given(item).get("server") for item in forms}
+        for turn, forms in enumerate(cases.values(), turn_of(test)):
+            engines = {given(item).get("server") for item in forms}
             taken = {item for item in forms if _is_taken(item, turn=turn % 2 == 1, any_engine=len(engines) == 1)}
             gone.update(item for item in forms if taken and item not in taken)
-    items[:] = [item for item in items if item not in gone]
-    config.hook.pytest_deselected(items=[*gone])
+    leave_out(config, items, gone)
 
 
-def _is_taken(item: pytest.Function, *, turn: bool, any_engine: bool) -> bool:
-    given = _given(item)
-    is_async = given["kit"] == "async"
-    if "way" not in given:
-        return any_engine or given["server"] == "sqlite" or is_async
-    streams = given["way"] == "stream"
-    return streams == (is_async != turn) and (any_engine or (given["server"] == "postgresql") == streams)
-
-
-def _given(item: pytest.Function) -> dict[str, object]:
-    return item.callspec.params if hasattr(item, "callspec") else {}
+def _is_taken(item: pytest.Item, *, turn: bool, any_engine: bool) -> bool:
+    form = given(item)
+    is_async = form["kit"] == "async"
+    if "way" not in form:
+        return any_engine or form["server"] == "sqlite" or is_async
+    streams = form["way"] == "stream"
+    return streams == (is_async != turn) and (any_engine or (form["server"] == "postgresql") == streams)
 
 
 @pytest.fixture(params=["async", "sync"])

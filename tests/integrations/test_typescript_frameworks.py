@@ -66,8 +66,9 @@ def test_adapter_requires_the_range_of_its_optional_peer(name: str) -> None:
     assert client["exports"][f"./{name}"]["default"] == f"./dist/integrations/{name}.js"
 
 
-def test_lock_of_frameworks_is_exact_and_names_no_host() -> None:
-    lock, package = described(PACKAGE / "package-lock.json"), described(PACKAGE / "package.json")
+@pytest.mark.parametrize("folder", [PACKAGE, PACKAGE / "oldest"], ids=["newest", "oldest"])
+def test_lock_of_frameworks_is_exact_and_names_no_host(folder: Path) -> None:
+    lock, package = described(folder / "package-lock.json"), described(folder / "package.json")
     assert "resolved" not in json.dumps(lock)
     assert "://" not in json.dumps(lock)
     for name, version in package["dependencies"].items():

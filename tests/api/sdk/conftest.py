@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
-
 import pytest
 
+from tests.support.runs.short_form import given, leave_out, turn_of
 from tests.support.runs.thoroughness import LONG
 from tests.unit.sdk.flavors import FLAVORS
 
@@ -16,11 +15,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if LONG:
         return
     gone = {item for item in items if item.nodeid.startswith("tests/api/sdk/") and _is_left_out(item)}
-    items[:] = [item for item in items if item not in gone]
-    config.hook.pytest_deselected(items=[*gone])
+    leave_out(config, items, gone)
 
 
 def _is_left_out(item: pytest.Item) -> bool:
-    given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    turn = zlib.crc32(item.nodeid.partition("[")[0].encode()) % len(FLAVORS)
-    return "flavor" in given and given["flavor"] != FLAVORS[turn]
+    taken = FLAVORS[turn_of(item.nodeid.partition("[")[0]) % len(FLAVORS)]
+    return given(item).get("flavor", taken) != taken

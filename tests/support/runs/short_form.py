@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,23 @@ _PARAMETERS = re.compile(r"\[.*\]$", re.DOTALL)
 _ENGINE = re.compile(r"\b(sqlite|postgres(?:ql)?)\b")
 _GUARANTEED = re.compile(r"`(tests/[\w./]+)`")
 _ALIKE = ("tests/conformance", "tests/migration")
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item], gone: Collection[pytest.Item]) -> None:
+    """Deselects these tests."""
+    if gone:
+        config.hook.pytest_deselected(items=[*gone])
+        items[:] = [item for item in items if item not in gone]
+
+
+def turn_of(test: str) -> int:
+    """Returns a number that is the same in every process, to take variants of tests in turn."""
+    return zlib.crc32(test.encode())
+
+
+def given(item: pytest.Item) -> Mapping[str, object]:
+    """Returns the parameters of a test."""
+    return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
 
 
 def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
@@ -39,7 +56,7 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     found = _not_in_sample(items)
     for test, by_engine in by_test.items():
         if len(by_engine) > 1:
-            found.update(by_engine[sorted(by_engine)[zlib.crc32(test.encode()) % 2]])
+            found.update(by_engine[sorted(by_engine)[turn_of(test) % 2]])
     return found
 
 

@@ -48,7 +48,7 @@ def on_each_engine(name: str, one: T, other: T) -> pytest.MarkDecorator:
     """Marks tests with the fixture `url`: this fixture has one value on SQLite, the other on PostgreSQL; in the long form both
     on each."""
     pairs = with_long([("sqlite", one), ("postgres", other)], ("sqlite", other), ("postgres", one))
-    marked = [pytest.param(*pair, marks=pytest.mark.postgres if pair[0] == "postgres" else ()) for pair in pairs]
+    marked = [_on(*pair) for pair in pairs]
     return pytest.mark.parametrize(("url", name), marked, indirect=True)
 
 
@@ -58,13 +58,12 @@ def by_engine_in_turn(name: str, values: Sequence[T], ids: Sequence[str]) -> pyt
     taken = [
         (engine, place) for place in range(len(values)) for turn, engine in enumerate(engines) if LONG or place % 2 == turn
     ]
-    marked = [
-        pytest.param(
-            engine, values[place], id=f"{engine}-{ids[place]}", marks=pytest.mark.postgres if engine == "postgres" else ()
-        )
-        for engine, place in taken
-    ]
+    marked = [_on(engine, values[place], f"{engine}-{ids[place]}") for engine, place in taken]
     return pytest.mark.parametrize(("url", name), marked, indirect=["url"])
+
+
+def _on(engine: str, value: object, name: str | None = None) -> pytest.ParameterSet:
+    return pytest.param(engine, value, id=name, marks=pytest.mark.postgres if engine == "postgres" else ())
 
 
 def size(long: int, short: int) -> int:
