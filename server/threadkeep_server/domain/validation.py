@@ -157,15 +157,14 @@ def _json_object(field: str, value: str, number: Callable[[str], str] | None) ->
     return value
 
 
-def json_value(field: str, value: str, most: int) -> str:
-    """Checks JSON text of any value, of at most `most` bytes. It is stored verbatim and not interpreted."""
-    if len(value) > most or len(value.encode()) > most:
-        raise InvalidField(field, f"must have at most {most:,} bytes")
+def json_value(field: str, key: str, value: str, most: int) -> None:
+    """Checks the value of a key of a map: JSON text of at most `most` bytes. It is stored verbatim and not interpreted."""
+    if len(value) * _MOST_UTF8 > most and len(value.encode()) > most:
+        raise InvalidField(f"{field}[{key!r}]", f"must have at most {most:,} bytes")
     try:
         _DECODER.decode(value)
     except (ValueError, RecursionError):
-        raise InvalidField(field, "must be JSON text") from None
-    return value
+        raise InvalidField(f"{field}[{key!r}]", "must be JSON text") from None
 
 
 def _refuse_constant(name: str) -> None:
@@ -173,6 +172,8 @@ def _refuse_constant(name: str) -> None:
 
 
 # Made once: json.loads makes a decoder for each call that has options.
+_MOST_UTF8 = 4
+"""Bytes of a character."""
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=str, parse_int=str)
 
 

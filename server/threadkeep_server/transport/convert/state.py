@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from threadkeep.v1 import state_pb2, subscription_pb2
 from threadkeep.v1 import state_service_pb2 as pb
@@ -23,11 +22,7 @@ from ...domain.state.state import (
 )
 from .sessions import ref_of
 
-_FIELDS: dict[StateScope, Literal["session", "user", "app"]] = {
-    StateScope.SESSION: "session",
-    StateScope.USER: "user",
-    StateScope.APP: "app",
-}
+_SCOPE_OF = {"session": StateScope.SESSION, "user": StateScope.USER, "app": StateScope.APP}
 """The fields of StateDelta."""
 _SCOPES = {0: StateScope.SESSION} | {int(scope): scope for scope in StateScope}
 
@@ -61,31 +56,35 @@ def query_of(request: pb.GetStateRequest, scope: StateScope, max_bytes: int) -> 
 
 def patch_of(field: str, patch: state_pb2.StatePatch) -> StatePatch:
     """Returns the checked patch, which may be empty."""
-    validation.count(f"{field}.set", patch.set, MAX_PATCHED_KEYS)
-    validation.count(f"{field}.remove", patch.remove, MAX_PATCHED_KEYS)
-    if len(patch.set) + len(patch.remove) > MAX_PATCHED_KEYS:
+    fresh, gone = patch.set, patch.remove
+    validation.count(field + ".set", fresh, MAX_PATCHED_KEYS)
+    if not gone:
+        return StatePatch(values_of(field + ".set", fresh))
+    validation.count(field + ".remove", gone, MAX_PATCHED_KEYS)
+    if len(fresh) + len(gone) > MAX_PATCHED_KEYS:
         raise InvalidField(field, f"must have at most {MAX_PATCHED_KEYS:,} keys")
-    removed = _keys(f"{field}.remove", patch.remove)
-    values = values_of(f"{field}.set", patch.set)
+    removed = _keys(field + ".remove", gone)
+    values = values_of(field + ".set", fresh)
     if twice := values.keys() & set(removed):
-        raise InvalidField(f"{field}.remove", f"must not name a key of set, such as {min(twice)!r}")
+        raise InvalidField(field + ".remove", f"must not name a key of set, such as {min(twice)!r}")
     return StatePatch(values, removed)
 
 
 def values_of(field: str, values: Mapping[str, str]) -> dict[str, str]:
     """Returns checked values by key."""
     validation.count(field, values, MAX_PATCHED_KEYS)
-    for key, value in values.items():
-        validation.identifier(f"{field} key", key, required=True)
-        validation.json_value(f"{field}[{key!r}]", value, MAX_VALUE_BYTES)
-    return dict(values)
+    checked = dict(values.items())
+    name_of_keys = field + " key"
+    for key, value in checked.items():
+        validation.identifier(name_of_keys, key, required=True)
+        validation.json_value(field, key, value, MAX_VALUE_BYTES)
+    return checked
 
 
 def delta_of(field: str, delta: state_pb2.StateDelta) -> StateDelta | None:
     """Returns the checked changes by scope; None if there are none."""
-    patches = {
-        scope: patch_of(f"{field}.{name}", getattr(delta, name)) for scope, name in _FIELDS.items() if delta.HasField(name)
-    }
+    # Only the fields that are present: most appends change one scope or none.
+    patches = {_SCOPE_OF[part.name]: patch_of(f"{field}.{part.name}", patch) for part, patch in delta.ListFields()}
     return {scope: patch for scope, patch in patches.items() if patch} or None
 
 
