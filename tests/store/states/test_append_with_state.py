@@ -130,10 +130,10 @@ async def test_appends_of_one_group_change_a_state_in_order(servers: Servers, wr
         expected.append(expected[-1] if n % 5 == 4 else {"n": str(n), "kept": "1"})
     expected += [{"kept": "1"} if n % 2 else {"n": "9", "kept": "1"} for n in range(7)]
     assert [await values(store, as_of=version) for version in range(len(expected))] == expected
-    await _check_totals(store)
+    await check_totals(store)
 
 
-async def _check_totals(store: SqlStore) -> None:
+async def check_totals(store: SqlStore) -> None:
     """The totals of a session's state are those of its values."""
 
     def unit(connection: Connection) -> Any:
@@ -175,7 +175,7 @@ async def test_appends_of_two_servers_leave_the_state_that_the_feed_reports(serv
         replayed |= changed
     for store in servers:
         assert await state(store) == StatePage(replayed, 64)
-    await _check_totals(servers[0])
+    await check_totals(servers[0])
 
 
 async def test_a_refused_append_changes_no_state(servers: Servers, written: list[bool]) -> None:
@@ -196,7 +196,7 @@ async def test_a_refused_append_changes_no_state(servers: Servers, written: list
     assert (await state(store, keys=("n",))).values == {"n": "3"}
     await put(store, "x", "a", d=large)
     assert (await state(store, limit=1)).version == 5
-    await _check_totals(store)
+    await check_totals(store)
 
 
 async def test_more_keys_than_a_state_may_have_are_refused(servers: Servers) -> None:
@@ -208,7 +208,7 @@ async def test_more_keys_than_a_state_may_have_are_refused(servers: Servers) -> 
         await put(store, "x", more="1")
     await put(store, "x", "k0", more="1")
     assert (await state(store, limit=1)).version == 11
-    await _check_totals(store)
+    await check_totals(store)
 
 
 async def test_a_large_state_is_read_before_the_call(servers: Servers, written: list[bool], read: list[int]) -> None:
@@ -263,7 +263,7 @@ async def test_a_rewound_state_is_seen(servers: Servers) -> None:
     await pop(one)
     await put(one, "x", a="2")
     assert await values(other, as_of=6) == {"a": "1", "b": "1"}
-    await _check_totals(one)
+    await check_totals(one)
 
 
 async def test_a_fork_and_a_new_session_of_the_same_name_have_states_of_their_own(servers: Servers) -> None:

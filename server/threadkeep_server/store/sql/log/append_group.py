@@ -129,6 +129,8 @@ class Group:
     changes: list[dict[str, Any]] = field(default_factory=list)
     states: StateGroup | None = None
     """Loaded if a request changes state."""
+    state_versions: dict[int, int] = field(default_factory=dict)
+    """Of the stored states of sessions, 0 without one, where it was asked for."""
 
     def decide(self, codec: StoredCodec, request: AppendRequest, key: int, last_event_id: LastEventId) -> Outcome:
         """Returns the outcome, and stages what the request writes."""

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from ....domain.errors import AmbiguousSession, SessionNotFound, StateTooLarge, ThreadkeepError
 from ....domain.model import NO_USAGE, POSITION_STEP
 from ....domain.removals import given_id
 from ...contract.events import AppendRequest
 from ..encryption.codec import StoredCodec
-from ..engine.statements import Statements
+from ..engine.statements import Record, Statements
 from ..schema.tables import INSERTED, events, sessions
-from ..state.group import StateGroup, Wanted
+from ..state.group import Key, StateGroup, Wanted
+from ..state.remembered import RememberedStates
 from ..state.statements import StateStatements
 from .append_group import Group, Head, Keys, Known, Outcome, state_key, unmet
 from .rows import named
@@ -30,13 +30,16 @@ from .writing.operations import Operations
 
 
 class AppendQueries:
-    """Appends a group of requests on a connection."""
+    """Appends a group of requests on a connection. `remembered`: None where a stored function remembers the states."""
 
-    def __init__(self, codec: StoredCodec, statements: Statements, writes: SessionWrites) -> None:
+    def __init__(
+        self, codec: StoredCodec, statements: Statements, writes: SessionWrites, remembered: RememberedStates | None
+    ) -> None:
         self._codec = codec
         self._writes = writes
         self._statements = AppendStatements(statements)
         self._state_statements = StateStatements(statements)
+        self._remembered = remembered
 
     def __call__(self, connection: Connection, requests: Sequence[AppendRequest], known: Keys) -> tuple[list[Outcome], Group]:
         """Returns the outcomes, and the group as it was written. A known row may have been deleted, or have another owner."""
@@ -72,7 +75,8 @@ class AppendQueries:
 
     def _resolve(self, connection: Connection, requests: Sequence[AppendRequest], group: Group) -> list[int | ThreadkeepError]:
         names = [(request.tenant, request.ref) for request in requests]
-        group.heads |= self._lock(connection, {group.keys[name] for name in names if name in group.keys})
+        states = self._remembered is not None and any(request.state is not None for request in requests)
+        self._lock(connection, {group.keys[name] for name in names if name in group.keys}, group, states=states)
         return [self._key(connection, request, group) for request in requests]
 
     def _key(self, connection: Connection, request: AppendRequest, group: Group) -> int | ThreadkeepError:
@@ -88,21 +92,25 @@ class AppendQueries:
                 return mismatch
             created = (request.tenant, request.create.ref)
             found = [self._writes.insert(connection, {created: request.create})[created]]
-            group.heads |= self._lock(connection, set(found))
+            self._lock(connection, set(found), group)
             group.heads[found[0]].created = True
         if not found:
             return SessionNotFound(request.ref)
         key = int(found[0])
         if key not in group.heads:
-            group.heads |= self._lock(connection, {key})
+            self._lock(connection, {key}, group)
         if key not in group.heads:
             return SessionNotFound(request.ref)
         if not request.ref.is_bare:  # another session may get the same bare id
             group.learned[name] = key
         return key
 
-    def _lock(self, connection: Connection, keys: set[int]) -> dict[int, Head]:
-        return {row.id: _head(row) for row in self._statements.lock(connection, sorted(keys))}
+    def _lock(self, connection: Connection, keys: set[int], group: Group, *, states: bool = False) -> None:
+        """Locks sessions and adds them to the group. `states`: with the versions of their states."""
+        for row in self._statements.lock(connection, sorted(keys), states=states):
+            group.heads[row.id] = _head(row)
+            if states:
+                group.state_versions[row.id] = row.state_version or 0
 
     # --- state
 
@@ -114,15 +122,23 @@ class AppendQueries:
         group: Group,
     ) -> None:
         """Loads the scopes that the requests change, if there are any."""
-        wanted = [
-            Wanted(state_key(request, scope, key), request.tenant, [patch])
-            for request, key in zip(requests, keys, strict=True)
-            if isinstance(key, int) and request.state is not None
-            for scope, patch in request.state.items()
-        ]
-        if wanted:
-            group.states = StateGroup(self._codec, self._state_statements)
-            group.states.load(connection, wanted)
+        wanted: dict[Key, Wanted] = {}
+        for request, key in zip(requests, keys, strict=True):
+            if isinstance(key, int) and request.state is not None:
+                for scope, patch in request.state.items():
+                    owner = state_key(request, scope, key)
+                    wanted.setdefault(owner, Wanted(owner, request.tenant, [])).patches.append(patch)
+        if not wanted:
+            return
+        states = group.states = StateGroup(self._codec, self._state_statements)
+        unknown = [each for key, each in wanted.items() if not self._is_remembered(key, each, group, states)]
+        if unknown:
+            states.load(connection, unknown)
+
+    def _is_remembered(self, key: Key, wanted: Wanted, group: Group, states: StateGroup) -> bool:
+        """Whether the group has the scope as it was remembered."""
+        version = group.state_versions.get(key) if isinstance(key, int) else None
+        return self._remembered is not None and version is not None and self._remembered.add_to(states, wanted, version)
 
     # --- events
 
@@ -148,7 +164,7 @@ class AppendQueries:
 _NOTHING = Head(0)
 
 
-def _head(row: Row[Any]) -> Head:
+def _head(row: Record) -> Head:
     return Head(
         row.id,
         row.user_id,

@@ -18,9 +18,10 @@ from ....domain.model import Session
 from ....domain.state.state import StateScope, state_name
 from ...contract.events import Appended, AppendRequest
 from ..encryption.codec import StoredCodec
-from ..engine.base import Engine, SessionName
+from ..engine.base import Capability, Engine, SessionName
 from ..engine.statements import Statements
 from ..state.group import StateGroup, lock_name
+from ..state.remembered import RememberedStates
 from ..state.writes import Patched, StateUpdate, StateWrites
 from .append_group import Head, Keys, Name
 from .append_queries import AppendQueries
@@ -65,7 +66,9 @@ class GroupUnit:
         self._deletions = SessionDeletions(engine, statements)
         self._sessions = SessionWrites(codec, statements)
         self._states = StateWrites(codec, statements)
-        self._append = AppendQueries(codec, statements, self._sessions)
+        # Where a stored function appends, it remembers the states.
+        self._remembered = None if Capability.FUNCTIONS in engine.capabilities else RememberedStates()
+        self._append = AppendQueries(codec, statements, self._sessions, self._remembered)
         self.keys: dict[Name, int] = {}
 
     def __call__(self, connection: Connection, requests: Sequence[Request], wait_ms: int = 0) -> Decided:
@@ -107,8 +110,11 @@ class GroupUnit:
         except ThreadkeepError as error:
             return error
 
-    def remember(self, learned: Keys) -> None:
-        """Takes over the rows of a committed group."""
-        if len(self.keys) + len(learned) > _KEYS_REMEMBERED:
+    def remember(self, decided: Decided) -> None:
+        """Takes over the rows and the states of a committed group."""
+        if len(self.keys) + len(decided.learned) > _KEYS_REMEMBERED:
             self.keys.clear()
-        self.keys |= learned
+        self.keys |= decided.learned
+        if self._remembered is not None:
+            for group in decided.states:
+                self._remembered.remember(group.holders)

@@ -91,7 +91,7 @@ class GroupedWrites:
         tenants = {request.tenant for request in requests}
         unit = partial(self._group, requests=requests, wait_ms=wait_ms)
         decided = await self._engine.write(unit, short=short, tenants=tenants)
-        self._group.remember(decided.learned)
+        self._group.remember(decided)
         if self._function is not None:
             self._function.remember(decided.heads, decided.states)
         return decided.outcomes

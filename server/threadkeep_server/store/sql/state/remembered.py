@@ -51,12 +51,13 @@ class RememberedStates:
         self._states: OrderedDict[int, _State] = OrderedDict()
         self._size = 0
 
-    def add_to(self, group: StateGroup, wanted: Wanted) -> bool:
-        """Adds the wanted scope to the group; returns False if what its patches may replace is not known."""
+    def add_to(self, group: StateGroup, wanted: Wanted, version: int | None = None) -> bool:
+        """Adds the wanted scope to the group; returns False if what its patches may replace is not known. `version`: that of
+        the stored state, 0 without one; None: whoever writes the group compares it."""
         assert isinstance(wanted.key, int)  # noqa: S101 - the scopes of users and apps are not remembered
         state = self._states.get(wanted.key)
         keys = wanted.keys
-        if state is None or not all(map(state.knows, keys)):
+        if state is None or version not in (None, state.totals.version) or not all(map(state.knows, keys)):
             return False
         holder = Holder(wanted.key, wanted.tenant, wanted.key, state.totals.version, state.totals, state.past, keys)
         for key in keys:

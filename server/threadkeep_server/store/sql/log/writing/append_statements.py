@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import BigInteger, Connection, Row, Text, bindparam
+from sqlalchemy import BigInteger, Connection, Text, bindparam
 from sqlalchemy.sql import ClauseElement, Select
 
-from ...engine.statements import Statements
+from ...engine.statements import Record, Statements
+from ...schema.state import state_totals
 from ...schema.tables import COUNTED, changes, events, sessions
 
 # Parameters of one statement; every engine accepts twice as many.
@@ -31,15 +32,17 @@ class AppendStatements:
     def __init__(self, statements: Statements) -> None:
         self._statements = statements
 
-    def lock(self, connection: Connection, keys: Sequence[int]) -> Iterator[Row[Any]]:
-        """Returns the sessions' heads, locked in the order of their keys."""
+    def lock(self, connection: Connection, keys: Sequence[int], *, states: bool = False) -> Iterator[Record]:
+        """Returns the sessions' heads, locked in the order of their keys. `states`: with the versions of their states, None
+        without one; not on PostgreSQL, where who waited for a lock could see an earlier version."""
         for chunk in chunks(keys, _MOST_KEYS):
             size = len(chunk)
-            prepared = self._statements.get(("lock", size), connection, lambda size=size: _lock_query(size))  # type: ignore[misc]
+            shape = ("lock", size, states)
+            prepared = self._statements.get(shape, connection, lambda size=size: _lock_query(size, states))  # type: ignore[misc]
             params = {f"key_{i}": key for i, key in enumerate(chunk)}
             yield from prepared.run(connection, params)
 
-    def known(self, connection: Connection, pairs: Sequence[tuple[int, str]]) -> Iterator[Row[Any]]:
+    def known(self, connection: Connection, pairs: Sequence[tuple[int, str]]) -> Iterator[Record]:
         """Returns the stored events of these (session, event id)."""
         for chunk in chunks(pairs, _MOST_PAIRS):
             size = len(chunk)
@@ -84,10 +87,14 @@ def chunks(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
         yield chunk + chunk[-1:] * (size - len(chunk))
 
 
-def _lock_query(size: int) -> Select[Any]:
+def _lock_query(size: int, states: bool) -> Select[Any]:
     keys = [bindparam(f"key_{i}", type_=BigInteger) for i in range(size)]
     columns = [sessions.c.id, sessions.c.user_id, sessions.c.window_version, *(sessions.c[name] for name in HEAD_NAMES)]
-    return sa.select(*columns).where(sessions.c.id.in_(keys)).order_by(sessions.c.id).with_for_update()
+    query = sa.select(*columns)
+    if states:
+        query = query.add_columns(state_totals.c.version.label("state_version"))
+        query = query.select_from(sessions.outerjoin(state_totals, state_totals.c.owner == sessions.c.id))
+    return query.where(sessions.c.id.in_(keys)).order_by(sessions.c.id).with_for_update()
 
 
 def _known_query(size: int) -> Select[Any]:
