@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
 from tests.conformance.drivers import building
 from tests.integrations.environments import ROOT
+from tests.integrations.programs import server_program
 from tests.sdk import readme
 
 CLIENT = ROOT / "client/go"
 MODULES = CLIENT / "integrations"
-PROGRAM = Path(sys.executable).with_name("threadkeep")
 BUILT = ROOT / "build/integrations/go"
 MOST_SECONDS = 500
 
@@ -48,7 +47,7 @@ def build(name: str) -> Path:
 
 def run_tests(name: str, address: str) -> int:
     """Runs the tests of an adapter against a server. Returns how many passed: all, and at least one."""
-    settings = {"THREADKEEP_TEST_ADDRESS": address, "THREADKEEP_TEST_PROGRAM": str(PROGRAM)}
+    settings = {"THREADKEEP_TEST_ADDRESS": address, "THREADKEEP_TEST_PROGRAM": server_program()}
     said = run(name, "go", "test", "-count=1", "-v", "-timeout", "240s", ".", **settings)
     assert "--- SKIP" not in said, said
     passed = len(re.findall(r"^--- PASS: ", said, re.MULTILINE))

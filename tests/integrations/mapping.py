@@ -1,7 +1,7 @@
-"""Runs in a framework's environment: writes the golden conversation through its adapter, or reads one and prints its atoms.
+"""Runs in a framework's environment: writes the golden conversation through its adapter, waits for the end of its input, and
+prints a JSON object: atoms of all sessions as the adapter reads them, by session.
 
-python -m tests.integrations.mapping ADDRESS NAME write SESSION
-python -m tests.integrations.mapping ADDRESS NAME read SESSION...     prints a JSON object: atoms by session
+python -m tests.integrations.mapping ADDRESS NAME SESSION OTHER...
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from threadkeep import AsyncClient
 APP, USER = "golden", "ada"
 
 
-async def main(address: str, name: str, what: str, *sessions: str) -> None:
-    """Writes or reads sessions of the app "golden"."""
+async def main(address: str, name: str, *sessions: str) -> None:
+    """Writes the first session of the app "golden", and reads all when the others are there too."""
     adapter = importlib.import_module(f"tests.integrations.suites.{name}.golden")
     async with AsyncClient(address, app=APP, user_id=USER) as client:
-        if what == "write":
-            await adapter.write(client, *sessions)
-        else:
-            print(json.dumps({session: await adapter.read(client, session) for session in sessions}))
+        await adapter.write(client, sessions[0])
+        print("written", flush=True)
+        sys.stdin.read()
+        print(json.dumps({session: await adapter.read(client, session) for session in sessions}))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from tests.integrations.environments import ROOT, made
+from tests.support.programs.python import threadkeep
+from tests.support.runs.thoroughness import LONG
 
 BIN = Path(sys.executable).parent
 SUITES = ROOT / "tests/integrations/suites"
@@ -20,14 +22,23 @@ def pytest_command(name: str, edition: str, tests: str = "") -> list[str]:
     return [str(made(name, edition)), "-m", "pytest", *own, "-q", str(SUITES / name / tests)]
 
 
-def run(*command: str, **settings: str) -> str:
-    """What a program prints. It sees the sources and these settings, and nothing of the environment of this process."""
+def server_program() -> str:
+    """The command `threadkeep`; in the short form its servers begin with their imports done."""
+    return str(BIN / "threadkeep" if LONG else threadkeep())
+
+
+def environment() -> dict[str, str]:
+    """The sources, and nothing of the environment of this process that concerns its tests."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "THREADKEEP_", "COV_"))}
-    kept |= {"PYTHONPATH": str(ROOT), "THREADKEEP_TEST_PROGRAM": str(BIN / "threadkeep")}
+    return kept | {"PYTHONPATH": str(ROOT), "THREADKEEP_TEST_PROGRAM": server_program()}
+
+
+def run(*command: str, **settings: str) -> str:
+    """What a program prints. It sees the sources and these settings."""
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env=kept | settings,
+        env=environment() | settings,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

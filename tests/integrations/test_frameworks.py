@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import pytest
 
 from tests.integrations import go, java, typescript
 from tests.integrations.environments import EDITIONS, ROOT, frameworks, made
 from tests.integrations.golden import CONVERSATION, Atom, normal
-from tests.integrations.programs import BIN, SUITES, pytest_command, run
+from tests.integrations.programs import BIN, SUITES, WITHIN, environment, pytest_command, run
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import LONG
 from tests.support.runs.toolchains import missing
@@ -47,23 +51,51 @@ def test_types_of_adapter_with_its_framework_are_strict(name: str) -> None:
 
 def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProcess, say: Say) -> None:
     address = adapted_server.address
-    mapping = {name: [str(made(name, "newest")), "-m", "tests.integrations.mapping", address, name] for name in frameworks()}
+    mapping: dict[str, list[str]] = {}
     if missing("typescript") is None:
         mapping |= {typescript.label(name): typescript.golden(name, address) for name in typescript.conversational()}
     if missing("go") is None:
         mapping |= {go.label(name): go.golden(name, address) for name in go.adapters()}
     if missing("java") is None:
         mapping |= {java.label(name): java.golden(name, address) for name in java.GOLDEN}
-    sessions = {name: f"golden-{name.replace('/', '-')}" for name in mapping}
+    sessions = {name: f"golden-{name.replace('/', '-')}" for name in [*frameworks(), *mapping]}
     for name, command in mapping.items():
         run(*command, "write", sessions[name])
-    wrong: list[str] = []
-    for reader, command in mapping.items():
-        read: dict[str, list[Atom]] = json.loads(run(*command, "read", *sessions.values()))
-        wrong.extend(
-            f"{writer} is read by {reader} as {json.dumps(read[sessions[writer]], indent=1)}"
-            for writer in mapping
-            if normal(read[sessions[writer]], writer, reader) != normal(CONVERSATION, writer, reader)
-        )
+    with ExitStack() as programs:
+        readers: dict[str, Callable[[], str]] = {}
+        for name in frameworks():
+            command = [str(made(name, "newest")), "-m", "tests.integrations.mapping", address, name]
+            readers[name] = programs.enter_context(written(*command, sessions[name], *sessions.values()))
+        for name, command in mapping.items():
+            readers[name] = partial(run, *command, "read", *sessions.values())
+        wrong: list[str] = []
+        for reader, read in readers.items():
+            atoms: dict[str, list[Atom]] = json.loads(read())
+            wrong.extend(
+                f"{writer} is read by {reader} as {json.dumps(atoms[session], indent=1)}"
+                for writer, session in sessions.items()
+                if normal(atoms[session], writer, reader) != normal(CONVERSATION, writer, reader)
+            )
     assert not wrong, "\n".join(wrong)
-    say(f"{len(mapping)} adapters read {len(mapping)} adapters' conversations: {len(mapping) ** 2} pairs")
+    say(f"{len(sessions)} adapters read {len(sessions)} adapters' conversations: {len(sessions) ** 2} pairs")
+
+
+@contextmanager
+def written(*command: str) -> Iterator[Callable[[], str]]:
+    """Runs a program until it has written its conversation. Yields the function that lets it read all, and returns what it
+    prints: importing a framework takes seconds, so one process does both."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, env=environment(), text=True, stdin=pipe, stdout=pipe, stderr=pipe) as program:
+        assert program.stdout is not None
+
+        def read() -> str:
+            said, failed = program.communicate(timeout=WITHIN)
+            assert program.returncode == 0, failed[-3_000:]
+            return said
+
+        try:
+            if program.stdout.readline() != "written\n":
+                read()
+            yield read
+        finally:
+            program.kill()

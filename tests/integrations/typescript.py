@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 import tarfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from tests.conformance.drivers import building
+from tests.integrations.programs import server_program
 from tests.sdk import npm
 
 PACKAGE = npm.PACKAGE / "integrations"
-PROGRAM = Path(sys.executable).with_name("threadkeep")
 MOST_SECONDS = 500
 NEWER_NODE = frozenset({"ai-sdk", "mastra", "strands"})
 """The adapters whose frameworks need Node 22, which a package brings: the machine's may be older."""
@@ -52,7 +51,7 @@ def build() -> None:
 
 def run_tests(name: str, tests: Sequence[str], *, cwd: Path, address: str) -> str:
     """Runs compiled tests of an adapter against a server. Returns how many passed: all, and at least one."""
-    settings = {"THREADKEEP_TEST_ADDRESS": address, "THREADKEEP_TEST_PROGRAM": str(PROGRAM)}
+    settings = {"THREADKEEP_TEST_ADDRESS": address, "THREADKEEP_TEST_PROGRAM": server_program()}
     said = npm.run(node(name), "--test", *tests, cwd=cwd, within=MOST_SECONDS, **settings)
     counts = dict(re.findall(r"^# (pass|fail|skipped|todo) (\d+)$", said, re.MULTILINE))
     passed = counts.pop("pass")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import contextlib
 import inspect
 import os
 import re
@@ -41,7 +42,8 @@ class Server:
     def __init__(self, folder: Path) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{probe.getsockname()[1]}"
+            self._at = probe.getsockname()
+        self.address = f"127.0.0.1:{self._at[1]}"
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -67,6 +69,10 @@ class Server:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait()
             self._process = None
+            with contextlib.suppress(ConnectionError):
+                while True:  # what stands in for the program in the short form ends a moment before it
+                    socket.create_connection(self._at, timeout=1).close()
+                    time.sleep(0.005)
 
 
 @pytest.fixture(scope="session")

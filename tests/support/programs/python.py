@@ -39,6 +39,14 @@ def make_program(path: Path, *arguments: str) -> None:
     path.chmod(0o755)
 
 
+@functools.cache
+def threadkeep() -> Path:
+    """Returns an executable file that stands in for the command `threadkeep` while this process lives."""
+    path = _FOLDER / f"threadkeep-{os.getpid()}"
+    make_program(path, "-m", "threadkeep.cli")
+    return path
+
+
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
     """One process of a test run after another."""

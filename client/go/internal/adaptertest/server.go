@@ -105,5 +105,18 @@ func (s *Killable) Kill() {
 		s.process.Process.Kill()
 		s.process.Wait()
 		s.process = nil
+		// What stands in for the program in the short form ends a moment before it.
+		for s.listens() {
+			time.Sleep(5 * time.Millisecond)
+		}
 	}
+}
+
+func (s *Killable) listens() bool {
+	connection, err := net.Dial("tcp", s.address)
+	if err != nil {
+		return false
+	}
+	connection.Close()
+	return true
 }

@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, openSync, rmSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createConnection, createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext } from "node:test";
@@ -64,6 +64,18 @@ export class KillableServer {
     }
   }
 
+  async #listens(): Promise<boolean> {
+    const socket = createConnection(Number(this.address.split(":")[1]), "127.0.0.1");
+    try {
+      await once(socket, "connect");
+      return true;
+    } catch {
+      return false;
+    } finally {
+      socket.destroy();
+    }
+  }
+
   /** Ends it as kill -9 does. */
   async kill(): Promise<void> {
     const ended = this.#process;
@@ -71,5 +83,7 @@ export class KillableServer {
     if (ended === undefined || ended.exitCode !== null) return;
     ended.kill("SIGKILL");
     await once(ended, "exit");
+    // What stands in for the program in the short form ends a moment before it.
+    while (await this.#listens()) await pause(5);
   }
 }
