@@ -130,7 +130,7 @@ class Group:
     states: StateGroup | None = None
     """Loaded if a request changes state."""
     state_versions: dict[int, int] = field(default_factory=dict)
-    """Of the stored states of sessions, 0 without one, where it was asked for."""
+    """Of the stored states of the locked sessions, 0 without one, if they were read."""
 
     def decide(self, codec: StoredCodec, request: AppendRequest, key: int, last_event_id: LastEventId) -> Outcome:
         """Returns the outcome, and stages what the request writes."""

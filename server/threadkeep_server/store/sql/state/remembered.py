@@ -53,7 +53,7 @@ class RememberedStates:
 
     def add_to(self, group: StateGroup, wanted: Wanted, version: int | None = None) -> bool:
         """Adds the wanted scope to the group; returns False if what its patches may replace is not known. `version`: that of
-        the stored state, 0 without one; None: whoever writes the group compares it."""
+        the stored state, 0 without one; None: the stored function that writes the group compares it."""
         assert isinstance(wanted.key, int)  # noqa: S101 - the scopes of users and apps are not remembered
         state = self._states.get(wanted.key)
         keys = wanted.keys
