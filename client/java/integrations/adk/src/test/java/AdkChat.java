@@ -55,7 +55,6 @@ public final class AdkChat {
       memory.addSessionToMemory(session).blockingAwait();
       System.out.println("remembered: " + memory.searchMemory("travel", user, "gate").blockingGet().memories().get(0).content().text());
     }
-    System.exit(0); // threads of RxJava stay for a minute
   }
 
   private static final class Rule extends BaseLlm {

@@ -42,7 +42,6 @@ public final class Golden {
         System.out.flush();
       }
     }
-    System.exit(0); // threads of RxJava stay for a minute
   }
 
   private static List<Event> conversation() {
