@@ -70,9 +70,9 @@ public class SpringBootChat {
     Message last = seen.get(seen.size() - 1);
     if (last instanceof ToolResponseMessage found) {
       boolean recalled = found.getResponses().get(0).responseData().contains("Is BA117 on time?");
-      return new AssistantMessage(recalled ? "You asked about BA117." : "I do not know.");
+      return new AssistantMessage(recalled ? "It was about BA117." : "I do not know.");
     }
-    if (last.getText().equals("What did I ask first?")) {
+    if (last.getText().equals("What was my first question?")) {
       String arguments = "{\"innerThought\": \"It is not in my window.\", \"query\": \"ba117\", \"page\": 0}";
       var call = new AssistantMessage.ToolCall("c1", "function", "conversation_search", arguments);
       return AssistantMessage.builder().content("").toolCalls(List.of(call)).build();
@@ -84,7 +84,7 @@ public class SpringBootChat {
   CommandLineRunner talk(ChatClient chat, SessionService sessions) {
     return arguments -> {
       String id = UUID.randomUUID().toString();
-      for (String question : List.of("Is BA117 on time?", "Which gate?", "Is there a lounge?", "Thank you.", "What did I ask first?")) {
+      for (String question : List.of("Is BA117 on time?", "Which gate?", "Is there a lounge?", "Thank you.", "What was my first question?")) {
         String answer = chat.prompt().user(question)
             .advisors(a -> a.param(SessionMemoryAdvisor.SESSION_ID_CONTEXT_KEY, id))
             .toolContext(Map.of(SessionEventTools.SESSION_ID_CONTEXT_KEY, id))

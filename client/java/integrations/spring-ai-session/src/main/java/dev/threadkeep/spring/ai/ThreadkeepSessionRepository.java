@@ -32,6 +32,7 @@ public final class ThreadkeepSessionRepository implements SessionRepository {
   private static final String EXPIRED = "spring.expires_at";
   private static final Duration SOON = Duration.ofMinutes(1);
   private static final int ATTEMPTS = 5;
+  private static final int EVENTS_AT_ONCE = 1000;
 
   private final ThreadkeepClient client;
   private final Owners owners;
@@ -209,12 +210,14 @@ public final class ThreadkeepSessionRepository implements SessionRepository {
     EventFilters selected = filters(filter);
     if (filter.lastN() != null) {
       int most = filter.lastN();
-      var newest = session.events(o -> o.filter(selected).newestFirst().pageSize(Math.min(most, 1000))).stream();
+      var newest = session.events(o -> o.filter(selected).newestFirst().pageSize(Math.min(most, EVENTS_AT_ONCE))).stream();
       List<SessionEvent> found = new ArrayList<>(shown(session, newest, true).limit(most).toList());
       Collections.reverse(found);
       return List.copyOf(found);
     }
-    Stream<SessionEvent> all = shown(session, session.events(o -> o.filter(selected)).stream(), false);
+    long wanted = filter.pageSize() == null ? EVENTS_AT_ONCE : (filter.page() + 1L) * filter.pageSize();
+    int atOnce = (int) Math.min(wanted, EVENTS_AT_ONCE);
+    Stream<SessionEvent> all = shown(session, session.events(o -> o.filter(selected).pageSize(atOnce)).stream(), false);
     if (filter.pageSize() == null) {
       return all.toList();
     }
