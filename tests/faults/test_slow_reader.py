@@ -21,7 +21,7 @@ import pytest
 
 import threadkeep
 from tests.support.runs.printed import Say
-from tests.support.runs.thoroughness import with_long
+from tests.support.runs.thoroughness import LONG, with_long
 from tests.support.servers.server_process import RECONNECT, ServerProcess, url_settings
 from threadkeep.v1.filter_pb2 import EventFilter
 from threadkeep.v1.message_pb2 import ROLE_USER
@@ -37,14 +37,14 @@ from .harness.wire import ALL
 if TYPE_CHECKING:  # it exists in the stub file alone
     from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
 
-SECONDS = float(os.environ.get("THREADKEEP_SLOW_READER_S", "30"))
+SECONDS = float(os.environ.get("THREADKEEP_SLOW_READER_S", "30" if LONG else "15"))
 BEFORE = 10.0
 """Seconds of the full load without the slow subscribers, until the frames kept for subscribers and the caches of the database
 are full."""
 SESSIONS = 8
 BATCH = [10_000] * 5
 PER_SECOND = 3_000_000
-"""Bytes. In half a minute the slow subscribers leave about three times MORE_AT_MOST unread."""
+"""Bytes. In a quarter of a minute the slow subscribers leave about one and a half times MORE_AT_MOST unread."""
 MORE_AT_MOST = 64 << 20
 PROMPT = SECONDS * 2 / 3
 """Seconds. Most changes take a few milliseconds; this allows for a busy machine, and not for a blocked stream."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.databases.postgres import PostgresCluster
+from tests.support.runs.thoroughness import some
 from tests.support.servers.server_process import ForkServer, ServerProcess, fork_server, url_settings
 
 from .scene import Scene, opened
@@ -49,11 +50,14 @@ def server(make_server: ServerMaker, database_url: str | None) -> ServerProcess:
 
 @pytest.fixture(
     scope="package",
-    params=[
-        pytest.param(("sqlite", 1), id="sqlite"),
-        pytest.param(("postgresql", 2), id="postgresql-two-servers", marks=pytest.mark.postgres),
-        pytest.param(("postgresql", 3), id="postgresql-three-servers", marks=pytest.mark.postgres),
-    ],
+    params=some(
+        [
+            pytest.param(("sqlite", 1), id="sqlite"),
+            pytest.param(("postgresql", 2), id="postgresql-two-servers", marks=pytest.mark.postgres),
+            pytest.param(("postgresql", 3), id="postgresql-three-servers", marks=pytest.mark.postgres),
+        ],
+        every=2,
+    ),
 )
 def workload(
     request: pytest.FixtureRequest, servers: ForkServer, tmp_path_factory: pytest.TempPathFactory, feed_seed: int
