@@ -120,9 +120,17 @@ def effective(patch: StatePatch, present: Mapping[str, str]) -> StatePatch:
 def advanced(totals: Totals, change: StatePatch, present: Mapping[str, str], field: str) -> Totals:
     """Returns the totals after an effective patch. Raises StateTooLarge with the request's field, unless the patch makes the
     scope smaller."""
-    replaced = [(key, present[key]) for key in (*change.set, *change.remove) if key in present]
-    keys = totals.keys + sum(key not in present for key in change.set) - len(change.remove)
-    size = totals.bytes + size_of(change.set.items()) - size_of(replaced)
+    keys, size = totals.keys, totals.bytes
+    for key, value in change.set.items():
+        if (old := present.get(key)) is None:
+            keys += 1
+            size += len(key.encode())
+        else:
+            size -= len(old.encode())
+        size += len(value.encode())
+    for key in change.remove:
+        keys -= 1
+        size -= len(key.encode()) + len(present[key].encode())
     if size > max(MAX_STATE_BYTES, totals.bytes):
         raise StateTooLarge(field, size, MAX_STATE_BYTES, "bytes")
     if keys > max(MAX_STATE_KEYS, totals.keys):
