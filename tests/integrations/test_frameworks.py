@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from tests.integrations import go, java, typescript
+from tests.integrations import go, java, rust, typescript
 from tests.integrations.environments import EDITIONS, ROOT, frameworks, made
 from tests.integrations.golden import CONVERSATION, Atom, normal
 from tests.integrations.programs import BIN, SUITES, WITHIN, environment, pytest_command, run
@@ -58,6 +58,8 @@ def test_conversation_of_each_adapter_is_read_by_all(adapted_server: ServerProce
         mapping |= {go.label(name): go.golden(name, address) for name in go.adapters()}
     if missing("java") is None:
         mapping |= {java.label(name): java.golden(name, address) for name in java.GOLDEN}
+    if missing("rust") is None:
+        mapping |= {rust.label(name): rust.golden(name, address) for name in rust.adapters()}
     sessions = {name: f"golden-{name.replace('/', '-')}" for name in [*frameworks(), *mapping]}
     for name, command in mapping.items():
         run(*command, "write", sessions[name])

@@ -1,0 +1,7 @@
+//! The adapter with adk-rs itself and a server: THREADKEEP_TEST_ADDRESS, and for its death the program THREADKEEP_TEST_PROGRAM.
+
+mod events;
+mod memory;
+mod runs;
+mod sessions;
+mod support;
