@@ -84,7 +84,7 @@ impl DynTool for Weather {
     }
 }
 
-/// Replaces the model: calls the tool, tells its result, and otherwise how many contents it was given.
+/// Replaces the model: calls the tool, returns its result, and otherwise how many contents it was given.
 #[derive(Debug)]
 struct Script;
 
