@@ -111,12 +111,12 @@ def _atoms(log: Sequence[Event]) -> list[Atom]:
 
 
 def _value(text: str) -> Any:
-    """Returns a result, which some frameworks keep as text and others as an object."""
+    """Returns a result, which some frameworks keep as text; where it has to be an object, a text is its only value."""
     try:
         value = json.loads(text)
     except ValueError:
         return text
-    return value["result"] if isinstance(value, dict) and list(value) == ["result"] else value
+    return next(iter(value.values())) if isinstance(value, dict) and list(value) in (["result"], ["output"]) else value
 
 
 def _listed(atoms: Sequence[Atom]) -> str:

@@ -76,6 +76,7 @@ def _java() -> list[str]:
     return ["java", *brief, "-cp", ":".join(classes), "dev.threadkeep.spring.ai.FleetTurn"]
 
 
+ADK_RS = Agent("adk-rs", "Rust", lambda: [str(ROOT / "client/rust/target/debug/examples/adk_rs_fleet")])
 ADK = Agent("Google ADK", "Python", lambda: _python("adk"))
 AI_SDK = Agent("AI SDK", "TypeScript", _typescript)
 LANGCHAINGO = Agent("langchaingo", "Go", lambda: [str(BUILT / "go/langchaingo/fleet")])
@@ -98,17 +99,17 @@ ALL = Fleet(
         Turn(SPRING_AI, "How do I get to Lisbon?", "By the train at nine."),
         Turn(OPENAI_AGENTS, "Where do I sleep?", "Hotel Avenida, two nights."),
         Turn(LANGCHAINGO, "How do I get to the hotel?", "By tram 28."),
-        Turn(AI_SDK, "Write it to Grace.", "Join me in Lisbon: the train at nine, Hotel Avenida, tram 28."),
-        Turn(SPRING_AI, "When do I go home?", "On Sunday at six."),
+        Turn(ADK_RS, "What is there to see?", "The Gulbenkian, from ten."),
+        Turn(AI_SDK, "Write it to Grace.", "Join me: the train at nine, Hotel Avenida, tram 28, the Gulbenkian."),
         Turn(OPENAI_AGENTS, "One more night, please.", "Three nights, then."),
         Turn(LANGCHAINGO, "And to the beach?", "Tram 15 goes along the river."),
+        Turn(ADK_RS, "And on the third day?", "The garden of the Gulbenkian."),
+        Turn(SPRING_AI, "When do I go home?", "On Monday at six."),
         Turn(AI_SDK, "Write Grace of the third night.", "We stay until Monday."),
-        Turn(SPRING_AI, "Then when do I go home?", "On Monday at six."),
-        Turn(LANGCHAINGO, "Is there a tram on Monday?", "Tram 28, every ten minutes."),
     ),
     prints=True,
     compacts_after=8,
     keeps=5,
     kills={4: -1.0, 7: 0.3},
 )
-"""One framework in each language. When the policy has compacted, a turn of each agent is left to be read."""
+"""One framework in each language. When the policy has compacted, turns of all others are left to be read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.integrations import go, java, typescript
+from tests.integrations import go, java, rust, typescript
 from tests.integrations.environments import made
 
 
@@ -12,3 +12,4 @@ def build() -> None:
     typescript.build()
     go.build("langchaingo")
     java.build()
+    rust.build("adk-rs")

@@ -53,7 +53,7 @@ def test_fleet_of_all_languages_reads_all_turns_while_its_server_is_killed(
             run(ALL, server, tmp_path, f"trip-{number}", kills)
             printed = capsys.readouterr().out
             assert printed.count("the server was killed, and started again") == 2
-            assert "4 languages, 1 session: each agent read all that was said before it" in printed
+            assert "5 languages, 1 session: each agent read all that was said before it" in printed
             if number == 0:
                 assert printed in TRANSCRIPTS, "docs/integrations/fleet.md shows another run"
     say(f"the fleet in {'PostgreSQL' if database_url else 'SQLite'}: {RUNS} runs in a row, {2 * RUNS} kills")
