@@ -8,7 +8,7 @@ use adk_rs::core::{Event, GetSessionConfig, ListSessionsResponse, Session, Sessi
 use adk_rs::error::Result;
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use threadkeep::v1::{self, SessionOrder, SessionState, StateScope, load_session_response::Log};
+use threadkeep::v1::{self, SessionOrder, SessionState, StatePatch, StateScope, load_session_response::Log};
 use threadkeep::{Client, ErrorReason, EventFilter, SessionEvent, SessionHandle, SessionRef};
 
 use crate::errors::failed;
@@ -89,6 +89,16 @@ impl ThreadkeepSessionService {
         Ok(state)
     }
 
+    /// Sets values of the user and of the app.
+    async fn share(&self, app: &str, user: &str, of_user: StatePatch, of_app: StatePatch) -> Result<(), threadkeep::Error> {
+        for (state, patch) in [(self.client.user_state_of(app, user), of_user), (self.client.app_state_of(app), of_app)] {
+            if !is_empty(&patch) {
+                state.patch().with(|request| request.patch = Some(patch)).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Stores an event and its changes of state, in one commit.
     async fn store(&self, place: (&str, &str, &str), event: &mut Event) -> Result<()> {
         if event.id.is_empty() {
@@ -114,7 +124,8 @@ impl ThreadkeepSessionService {
 
 #[async_trait]
 impl SessionService for ThreadkeepSessionService {
-    /// Creates a session; without an id, the server generates one. Fails with `AlreadyExists` if the user has it.
+    /// Creates a session; without an id, the server generates one. Fails with `AlreadyExists` if the user has it. Values of the user
+    /// and of the app are set after it is created; if that fails, it is deleted again.
     async fn create_session(&self, app_name: &str, user_id: &str, state: Option<State>, id: Option<&str>) -> Result<Session> {
         let scoped = Scoped::of(&state.unwrap_or_default().map);
         let mut call = self.handle(app_name, user_id, id.unwrap_or_default()).create();
@@ -123,18 +134,11 @@ impl SessionService for ThreadkeepSessionService {
         }
         let created = call.with(|request| request.state = scoped.session.set).await.map_err(failed)?;
         let place = created.session.and_then(|session| session.r#ref).unwrap_or_default();
-        if !is_empty(&scoped.user) {
-            self.client
-                .user_state_of(app_name, user_id)
-                .patch()
-                .with(|request| request.patch = Some(scoped.user))
-                .await
-                .map_err(failed)?;
-        }
-        if !is_empty(&scoped.app) {
-            self.client.app_state_of(app_name).patch().with(|request| request.patch = Some(scoped.app)).await.map_err(failed)?;
-        }
         let handle = self.client.session(place);
+        if let Err(error) = self.share(app_name, user_id, scoped.user, scoped.app).await {
+            handle.delete().await.map_err(failed)?;
+            return Err(failed(error));
+        }
         self.load(&handle, &GetSessionConfig { num_recent_events: Some(0), after_timestamp: None }).await.map_err(failed)
     }
 
@@ -188,7 +192,7 @@ impl SessionService for ThreadkeepSessionService {
         if event.partial != Some(true) {
             self.store((&session.app_name, &session.user_id, &session.id), &mut event).await?;
         }
-        Ok(apply_event_to_session(session, event))
+        Ok(applied(session, event))
     }
 
     /// As `append_event`. The lock is held while the caller's session is changed, not while the server stores.
@@ -201,8 +205,17 @@ impl SessionService for ThreadkeepSessionService {
             (session.app_name.clone(), session.user_id.clone(), session.id.clone())
         };
         self.store((&app, &user, &id), &mut event).await?;
-        Ok(apply_event_to_session(&mut session_lock.lock(), event))
+        Ok(applied(&mut session_lock.lock(), event))
     }
+}
+
+/// Applies an event that is stored, unless it was delivered before and the session has it.
+fn applied(session: &mut Session, mut event: Event) -> Event {
+    if event.partial == Some(true) || session.events.iter().all(|each| each.id != event.id) {
+        return apply_event_to_session(session, event);
+    }
+    event.actions.state_delta = State::trim_temp_keys(&event.actions.state_delta);
+    event
 }
 
 /// Returns what the configuration selects: of the window, the events since a time, and of these the newest.
