@@ -3,7 +3,7 @@
 //! ```no_run
 //! # use std::sync::Arc;
 //! # async fn run(agent: Arc<dyn adk_rs::BaseAgent>) -> Result<(), Box<dyn std::error::Error>> {
-//! let client = threadkeep::Client::builder().build()?; // THREADKEEP_ADDRESS, else 127.0.0.1:8930
+//! let client = threadkeep::Client::builder().build()?; // THREADKEEP_ADDRESS, else 127.0.0.1:7443
 //! let runner = adk_rs::Runner::builder()
 //!     .app_name("trips")
 //!     .agent(agent)
