@@ -19,7 +19,6 @@ import com.google.adk.sessions.Session;
 import com.google.adk.sessions.SessionException;
 import com.google.adk.sessions.SessionNotFoundException;
 import com.google.adk.sessions.State;
-import dev.threadkeep.ThreadkeepClient;
 import dev.threadkeep.v1.SessionRef;
 import io.reactivex.rxjava3.core.Single;
 import java.time.Instant;
@@ -30,27 +29,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The rules of appendEvent and of state, against a server. */
-class AppendsTest {
-  private static ThreadkeepClient client;
-  private static ThreadkeepSessionService service;
-  private final String app = unique();
-
-  @BeforeAll
-  static void open() {
-    client = Talk.client();
-    service = new ThreadkeepSessionService(client);
-  }
-
-  @AfterAll
-  static void close() {
-    client.close();
-  }
-
+class AppendsTest extends WithService {
   private static Event append(Session session, Event event) {
     return service.appendEvent(session, event).blockingGet();
   }

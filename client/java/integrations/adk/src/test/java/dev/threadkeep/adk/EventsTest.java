@@ -4,7 +4,6 @@ import static dev.threadkeep.adk.Talk.USER;
 import static dev.threadkeep.adk.Talk.created;
 import static dev.threadkeep.adk.Talk.said;
 import static dev.threadkeep.adk.Talk.texts;
-import static dev.threadkeep.adk.Talk.unique;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,7 +14,6 @@ import com.google.genai.types.Part;
 import com.google.protobuf.ByteString;
 import dev.threadkeep.Events;
 import dev.threadkeep.SessionHandle;
-import dev.threadkeep.ThreadkeepClient;
 import dev.threadkeep.v1.NativeContent;
 import dev.threadkeep.v1.ReasoningPart;
 import dev.threadkeep.v1.Role;
@@ -24,27 +22,10 @@ import dev.threadkeep.v1.SessionRef;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Events as they are stored, read by ADK and by others, against a server. */
-class EventsTest {
-  private static ThreadkeepClient client;
-  private static ThreadkeepSessionService service;
-  private final String app = unique();
-
-  @BeforeAll
-  static void open() {
-    client = Talk.client();
-    service = new ThreadkeepSessionService(client);
-  }
-
-  @AfterAll
-  static void close() {
-    client.close();
-  }
-
+class EventsTest extends WithService {
   private static SessionHandle handle(Session session) {
     return client.session(SessionRef.newBuilder().setApp(session.appName()).setUserId(USER).setSessionId(session.id()).build());
   }

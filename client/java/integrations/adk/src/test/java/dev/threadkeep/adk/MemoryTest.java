@@ -12,30 +12,18 @@ import com.google.adk.memory.MemoryEntry;
 import com.google.adk.sessions.Session;
 import com.google.genai.types.Content;
 import com.google.genai.types.Part;
-import dev.threadkeep.ThreadkeepClient;
 import dev.threadkeep.v1.MemoryScope;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The rules of BaseMemoryService, against a server. */
-class MemoryTest {
-  private static ThreadkeepClient client;
-  private static ThreadkeepSessionService service;
+class MemoryTest extends WithService {
   private static ThreadkeepMemoryService memory;
-  private final String app = unique();
 
   @BeforeAll
-  static void open() {
-    client = Talk.client();
-    service = new ThreadkeepSessionService(client);
+  static void remember() {
     memory = new ThreadkeepMemoryService(client);
-  }
-
-  @AfterAll
-  static void close() {
-    client.close();
   }
 
   private Session remembered(Event... events) {

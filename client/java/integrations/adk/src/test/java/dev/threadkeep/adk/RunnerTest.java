@@ -4,7 +4,6 @@ import static dev.threadkeep.adk.Talk.ALL;
 import static dev.threadkeep.adk.Talk.USER;
 import static dev.threadkeep.adk.Talk.answer;
 import static dev.threadkeep.adk.Talk.created;
-import static dev.threadkeep.adk.Talk.unique;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -24,32 +23,14 @@ import com.google.adk.tools.ToolContext;
 import com.google.genai.types.Content;
 import com.google.genai.types.FunctionCall;
 import com.google.genai.types.Part;
-import dev.threadkeep.ThreadkeepClient;
 import io.reactivex.rxjava3.core.Flowable;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Runs of ADK's Runner, whose sessions are on a server. */
-public class RunnerTest {
-  private static ThreadkeepClient client;
-  private static ThreadkeepSessionService service;
-  private final String app = unique();
-
-  @BeforeAll
-  static void open() {
-    client = Talk.client();
-    service = new ThreadkeepSessionService(client);
-  }
-
-  @AfterAll
-  static void close() {
-    client.close();
-  }
-
+public class RunnerTest extends WithService {
   /** A tool. */
   public static Map<String, Object> weather(String city, ToolContext toolContext) {
     toolContext.state().put("user:last", city);

@@ -14,7 +14,6 @@ import com.google.adk.sessions.Session;
 import com.google.adk.sessions.SessionException;
 import com.google.adk.sessions.SessionKey;
 import com.google.adk.sessions.SessionNotFoundException;
-import dev.threadkeep.ThreadkeepClient;
 import io.reactivex.rxjava3.core.Single;
 import java.time.Duration;
 import java.time.Instant;
@@ -23,27 +22,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The rules of BaseSessionService about sessions, against a server. */
-class SessionsTest {
-  private static ThreadkeepClient client;
-  private static ThreadkeepSessionService service;
-  private final String app = unique();
-
-  @BeforeAll
-  static void open() {
-    client = Talk.client();
-    service = new ThreadkeepSessionService(client);
-  }
-
-  @AfterAll
-  static void close() {
-    client.close();
-  }
-
+class SessionsTest extends WithService {
   private Session create(String user, String id) {
     return service.createSession(app, user, Map.of("k", "v"), id).blockingGet();
   }
