@@ -20,11 +20,11 @@ ALICE = UserScope("alice")
 SHOP = AppScope("shop")
 
 
-async def twice(store: Store) -> AsyncIterator[None]:
-    """Runs at once, and again after the index has caught up."""
-    yield
+async def twice(store: Store) -> AsyncIterator[bool]:
+    """Runs at once, and again after the index has caught up. Yields whether it has."""
+    yield False
     await caught_up(store)
-    yield
+    yield True
 
 
 async def caught_up(store: Store) -> None:
