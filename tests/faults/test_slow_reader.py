@@ -22,7 +22,8 @@ import pytest
 import threadkeep
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import LONG, with_long
-from tests.support.servers.server_process import RECONNECT, ServerProcess, url_settings
+from tests.support.servers.reconnect import RECONNECT
+from tests.support.servers.server_process import ServerProcess, url_settings
 from threadkeep.v1.filter_pb2 import EventFilter
 from threadkeep.v1.message_pb2 import ROLE_USER
 from threadkeep.v1.subscription_pb2 import Change, CheckpointKind

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import grpc
 import grpc.aio
 
-from tests.support.servers.server_process import RECONNECT
+from tests.support.servers.reconnect import RECONNECT
 from threadkeep._rpc_errors import from_rpc_error
 from threadkeep.errors import ThreadkeepError
 from threadkeep.v1 import subscription_pb2 as pb

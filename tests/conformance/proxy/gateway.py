@@ -14,7 +14,8 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
-from tests.support.servers.server_process import RECONNECT, free_port
+from tests.support.servers.reconnect import RECONNECT
+from tests.support.servers.server_process import free_port
 from threadkeep.v1.subscription_pb2 import CHECKPOINT_KIND_CAUGHT_UP, CHECKPOINT_KIND_FELL_BEHIND, Change, Checkpoint
 from threadkeep.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import openai.resources.chat  # noqa: F401 - the adapter does it when it is first used
 
 import threadkeep
-from tests.support.servers.server_process import RECONNECT
+from tests.support.servers.reconnect import RECONNECT
 from threadkeep import chat
 from threadkeep.chat import AsyncOpenAIModel
 from threadkeep.v1.message_pb2 import ROLE_USER

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import threadkeep
-from tests.support.servers.server_process import RECONNECT
+from tests.support.servers.reconnect import RECONNECT
 from threadkeep import compaction, errors
 
 from .group_journal import CREATED, GONE, Deed, Invariants, Journal

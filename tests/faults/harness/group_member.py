@@ -23,7 +23,7 @@ import grpc.aio
 from google.protobuf.duration_pb2 import Duration
 
 import threadkeep
-from tests.support.servers.server_process import RECONNECT
+from tests.support.servers.reconnect import RECONNECT
 from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from threadkeep.v1.subscription_pb2 import Change

@@ -12,7 +12,7 @@ from typing import Self
 
 import threadkeep
 from tests.support.conversations import as_sent
-from tests.support.servers.server_process import RECONNECT
+from tests.support.servers.reconnect import RECONNECT
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import AppendedEvent
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import grpc
 import grpc.aio
 
-from tests.support.servers.server_process import RECONNECT
+from tests.support.servers.reconnect import RECONNECT
 from threadkeep.v1 import compaction_service_pb2 as cs
 from threadkeep.v1 import event_service_pb2 as es
 from threadkeep.v1 import session_service_pb2 as ss

@@ -24,15 +24,9 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from ..runs.scheduler import worker_number
+from .reconnect import RECONNECT
 
 READY_WITHIN = 120.0
-# Servers of these tests restart many times per minute, so clients reconnect often. The minimal backoff is not set: it is also
-# the time that a server has to accept a connection, and a loaded machine needs more than a fraction of a second.
-RECONNECT = (
-    ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.max_reconnect_backoff_ms", 200),
-    ("grpc.use_local_subchannel_pool", 1),
-)
 
 
 # Below the ports for outgoing connections, and separate for each test process.
