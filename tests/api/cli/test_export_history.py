@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import threadkeep
-from tests.support.runs.thoroughness import LONG
+from tests.support.runs.thoroughness import LONG, size
 from threadkeep import Client, SessionHandle, compaction, errors
 from threadkeep.cli import main
 from threadkeep.cli.session_writer import SessionWriter
@@ -22,7 +22,7 @@ from threadkeep.cli.session_writer import SessionWriter
 from ..conftest import ServerFactory
 
 SEEDS = range(20) if LONG else (3,)
-ACTIONS = 40
+ACTIONS = size(40, 24)
 PAIRS = (
     [(origin, seed) for origin in ("sqlite", "postgresql") for seed in SEEDS] if LONG else [("sqlite", 3), ("postgresql", 4)]
 )

@@ -32,7 +32,7 @@ from ..conftest import ServerMaker
 from ..harness.agent import APP, SESSION, USER, Settings
 from ..harness.tool_calling_endpoint import CALLS, ROUNDS, ToolCallingEndpoint
 
-KILLS = max(3, ALL_KILLS // 3)
+KILLS = max(2, ALL_KILLS // 3)
 _ANSWERED_EACH_LIFE = 2
 _LIVES_AT_MOST_S = 0.15
 

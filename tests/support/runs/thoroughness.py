@@ -15,7 +15,7 @@ Test = TypeVar("Test", bound=Callable[..., Any])
 LONG = os.environ.get("THREADKEEP_LONG") == "1"
 EXAMPLES = int(os.environ.get("THREADKEEP_EXAMPLES") or (1000 if LONG else 10))
 """The number of examples of a hypothesis property of weight 100."""
-KILLS = int(os.environ.get("THREADKEEP_KILLS") or (50 if LONG else 3))
+KILLS = int(os.environ.get("THREADKEEP_KILLS") or (50 if LONG else 2))
 """The number of kills in fault tests, on each engine."""
 _FEWEST = EXAMPLES if LONG else 3
 
