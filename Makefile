@@ -71,6 +71,16 @@ example-fleet-all: setup ## Run the example: an agent in each language takes tur
 	$(BIN)/python -c "from tests.integrations.fleet import build; build()"
 	$(BIN)/python -m examples.fleet.run all
 
+# --- the web console ----------------------------------------------------------------------------------------------------
+.PHONY: console
+console: setup ## Build the web console into the server's package; the build is committed
+	$(BIN)/python -c "from tests.sdk import console; console.build()"
+
+.PHONY: console-dev
+console-dev: setup ## Serve the console's sources, with changes as they are saved, for the server on 127.0.0.1:7480
+	$(BIN)/python -c "from tests.sdk import console; console.install()"
+	npm --prefix client/console run dev
+
 # --- checking ---------------------------------------------------------------------------------------------------------
 .PHONY: check
 check: lint ## What to run while working: lint, unit tests, the store on the reference and SQLite

@@ -18,6 +18,7 @@ SDKS = {
     "go": ("client/go", "*.go", "//"),
     "java": ("client/java", "src/main/java/**/*.java", "//"),
     "rust": ("client/rust", "src/**/*.rs", "//"),
+    "console": ("client/console", "src/**/*.ts*", "//"),
 }
 """The other clients: their folder, the files of the library, the prefix of a comment."""
 BUILT = {"node_modules", "target", "gen", "generated", "dist", "v1", ".build"}
@@ -70,7 +71,7 @@ def client_files(top: Path) -> Iterator[Path]:
     for path in sorted(top.rglob("*")):
         inside = path.relative_to(top)
         if (
-            path.suffix in {".ts", ".go", ".java", ".rs"}
+            path.suffix in {".ts", ".tsx", ".css", ".go", ".java", ".rs"}
             and BUILT.isdisjoint(inside.parts[:-1])
             and "dist" not in inside.parts[0]
         ):

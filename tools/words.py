@@ -40,6 +40,7 @@ EXCLUDED = (
     "client/rust/src/gen",
     "client/go/threadkeep",
     "docs/reference",
+    "server/threadkeep_server/console/static",
     "server/threadkeep_server/search/analysis/stopwords.py",
     "tests/conformance/cases/",
     "tests/unit/search/test_query.py",
@@ -76,7 +77,7 @@ _PATTERNS = [(re.compile(rf"\b(?:{words})\b", re.IGNORECASE), instead) for words
 _MARKDOWN_CODE = re.compile(r"^( *)```.*?^\1```|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 _SLASHES = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`]*`|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _HASHES = re.compile(r'"(?:\\.|[^"\\\n])*"|#[^\n]*')
-_SUFFIXES = {".py", ".md", ".proto", ".ts", ".go", ".java", ".rs", ".sh", ".mk", ".toml", ".yml", ".yaml"}
+_SUFFIXES = {".py", ".md", ".proto", ".ts", ".tsx", ".go", ".java", ".rs", ".sh", ".mk", ".toml", ".yml", ".yaml"}
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
@@ -89,7 +90,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     elif path.suffix == ".md":
         yield 1, _MARKDOWN_CODE.sub(lambda code: "\n" * code[0].count("\n"), source)
     else:
-        pattern = _SLASHES if path.suffix in {".proto", ".ts", ".go", ".java", ".rs"} else _HASHES
+        pattern = _SLASHES if path.suffix in {".proto", ".ts", ".tsx", ".go", ".java", ".rs"} else _HASHES
         for match in pattern.finditer(source):
             yield source.count("\n", 0, match.start()) + 1, match[0]
 

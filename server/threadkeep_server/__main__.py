@@ -55,6 +55,8 @@ async def _serve(settings: Settings) -> int:
             running.store.durability,
             running.store.store_id,
         )
+        if settings.console and running.http_port is not None:
+            _log.info("the web console: %s", console_url(settings, running.http_port))
         ended = running.ended
         if ended is None:
             tune_interpreter()
@@ -67,6 +69,13 @@ async def _serve(settings: Settings) -> int:
         _log.info("draining: calls in flight have %g s to finish", settings.drain_grace.total_seconds())
     _log.info("stopped")
     return 0
+
+
+def console_url(settings: Settings, port: int) -> str:
+    """Returns the address of the console for a browser on this machine."""
+    host = settings.http_address.rpartition(":")[0]
+    host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)
+    return f"{'http' if settings.tls_certificate is None else 'https'}://{host}:{port}/console/"
 
 
 def _say_that_files_are_followed() -> None:

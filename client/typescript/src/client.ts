@@ -56,7 +56,8 @@ export class Client {
   /** User that completes a session id. */
   readonly userId: string;
   readonly #closing = new AbortController();
-  readonly #transport: Transport;
+  /** The transport of `raw`, for libraries of Connect, such as @connectrpc/connect-query. */
+  readonly transport: Transport;
   readonly #caller: Caller;
 
   /**
@@ -72,7 +73,7 @@ export class Client {
     const { address, token = "", app = "", userId = "", timeoutMs = 30_000, logger } = options;
     [this.address, this.app, this.userId] = [address, app, userId];
     const closed = this.#closing.signal;
-    this.#transport = reliable(transport, { address, token, timeoutMs, retries: retriesOf(options.retry), logger, closed });
+    this.transport = reliable(transport, { address, token, timeoutMs, retries: retriesOf(options.retry), logger, closed });
     this.#caller = { address, app, userId, closed, logger: logger as Logger | undefined, raw: (service) => this.raw(service) };
   }
 
@@ -94,7 +95,7 @@ export class Client {
    * not end them.
    */
   raw<S extends DescService>(service: S): ServiceClient<S> {
-    return createClient(service, this.#transport);
+    return createClient(service, this.transport);
   }
 
   /** Returns a handle on a session, without a call. An empty id is for `create`, to get one from the server. */

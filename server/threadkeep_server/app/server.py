@@ -59,6 +59,7 @@ from ..transport.convert.feed_encoder import delivery_change
 from ..transport.failed_logins import FailedLogins
 from ..transport.grpc.credentials import server_credentials
 from ..transport.grpc.server import serve_grpc
+from ..transport.http.console import Console, open_console
 from ..transport.http.memory_route import MemoryRoute
 from ..transport.http.metrics import Metrics
 from ..transport.http.server import http_app, serve_http
@@ -166,13 +167,12 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         stack.callback(asyncio.create_task(sweeper.run(), name="sweeper").cancel)
         logins = FailedLogins(settings.max_failed_logins)
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
-        calls = CallLimit(settings.max_calls)
-        lost = None if audit is None else audit.lost
-        failed = logins.total if settings.authenticated else None
+        calls, memory = CallLimit(settings.max_calls), MemoryRoute(search.memory, authenticator, trail)
+        lost, failed = None if audit is None else audit.lost, logins.total if settings.authenticated else None
         sources = replace(feed.sources(store), embedding=search.stats, compaction=compacting.stats)
         sources = replace(sources, audit_lost=lost, failed_logins=failed, sweep_held=lambda: sweeper.hold is not None)
 
-        def app(served: Sequence[Service], *, metrics: bool, memory: MemoryRoute | None) -> ASGIApp:
+        def app(served: Sequence[Service], metrics: bool, memory: MemoryRoute | None, console: Console | None) -> ASGIApp:
             return http_app(
                 served,
                 authenticator,
@@ -184,14 +184,15 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
                 calls=calls,
                 connections=connection_limits(settings),
                 metrics_need_role=settings.metrics_need_role,
+                console=console,
             )
 
         def gateway() -> ASGIApp:
-            return app(services, metrics=not settings.admin_address, memory=MemoryRoute(search.memory, authenticator, trail))
+            return app(services, not settings.admin_address, memory, open_console() if settings.console else None)
 
         def admin() -> ASGIApp:
             of_server = [service for service in services if service.descriptor.name == "ServerService"]
-            return app(of_server, metrics=True, memory=None)
+            return app(of_server, True, None, None)
 
         yield Opened(services, authenticator, calls, gateway, admin, (feed.drain, append_streams.drain), info)
 

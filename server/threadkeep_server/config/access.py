@@ -31,6 +31,10 @@ class AccessSettings(BaseSettings):
         default="127.0.0.1:7480",
         description="host:port for JSON, Connect, gRPC-Web, /healthz, /readyz and /metrics. Empty: no HTTP.",
     )
+    console: bool = Field(
+        default=True,
+        description="Serve the web console at `/console` of `http_address`. Its files need no credential; its calls do.",
+    )
     admin_address: str = Field(
         default="",
         description="host:port of HTTP for operators: /metrics, /healthz, /readyz and GetServerInfo. The other ports then have "

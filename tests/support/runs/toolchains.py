@@ -15,6 +15,7 @@ PROGRAMS = {
     "java": ("java", "mvn"),
     "rust": ("cargo", "cc"),
     "browser": ("chromium", "node", "npm"),
+    "console": ("chromium",),
 }
 """The programs that each requires on the PATH."""
 LANGUAGES = ("python", "typescript", "go", "java", "rust")

@@ -27,6 +27,7 @@ from ..rpc import Method, Service
 from ..tls_files import TlsFiles
 from .connect_adapter import connect_app
 from .connection import CERTIFIED, Connection, bounded
+from .console import ROOT, Console
 from .headers import ambiguous, cors, with_challenge, with_content_type, with_headers, with_line_end
 from .memory_route import PATTERN, SHOWN, MemoryRoute
 from .metrics import CONTENT_TYPE, Metrics
@@ -64,6 +65,7 @@ class _Gateway:
         calls: CallLimit,
         connections: ConnectionLimits,
         metrics_need_role: bool,
+        console: Console | None,
     ) -> None:
         self._authenticator = authenticator
         self._guarded = {"/metrics"} if metrics_need_role else set()
@@ -75,6 +77,7 @@ class _Gateway:
         self._kinds = {method.path: _kinds(method) for method in methods}
         self._reads = frozenset(method.path for method in methods if method.read_only and not method.streaming)
         self._memory = memory
+        self._console = console
         self._ready = ready
         self._open = authenticator.anonymous is not None
         self._pages = {"/": self._home, "/healthz": self._healthz, "/readyz": self._readyz}
@@ -114,7 +117,13 @@ class _Gateway:
         if path in self._kinds:
             body = receive if path in self._endless else bounded(receive, self._connections)
             await self._rpc(scope, body, send, headers.get(b"content-type", b""))
-        elif self._memory is not None and self._memory.matches(scope):
+        elif self._console is not None and self._console.matches(path):
+            await self._console(scope, send)
+        else:
+            await self._plain(scope, receive, send, path)
+
+    async def _plain(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
+        if self._memory is not None and self._memory.matches(scope):
             await self._remember(self._memory, scope, receive, send)
         elif page := self._pages.get(path):
             if scope["method"] in {"GET", "HEAD"}:
@@ -209,6 +218,7 @@ class _Gateway:
         if self._memory is not None:
             lines += ["", "PATCH JSON to:", f"  {SHOWN}"]
         also = [f"{path} ({what})" for path, what in _ALSO_HERE.items() if path in self._pages]
+        also += [] if self._console is None else [f"{ROOT} (in a browser)"]
         lines += ["", f"Also here: {', '.join(also)}.", ""]
         await respond(send, 200, TEXT, "\n".join(lines).encode())
 
@@ -249,10 +259,11 @@ def http_app(
     calls: CallLimit = UNLIMITED,
     connections: ConnectionLimits = DEFAULT_LIMITS,
     metrics_need_role: bool = False,
+    console: Console | None = None,
 ) -> ASGIApp:
     """Returns the app of the HTTP port. `ready` raises if the server cannot serve. Rejects requests over `max_bytes`.
     `metrics_need_role`: with authentication, the metrics are for callers with the role ops."""
-    return _Gateway(services, authenticator, ready, max_bytes, metrics, memory, calls, connections, metrics_need_role)
+    return _Gateway(services, authenticator, ready, max_bytes, metrics, memory, calls, connections, metrics_need_role, console)
 
 
 @contextlib.asynccontextmanager

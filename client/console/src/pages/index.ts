@@ -1,0 +1,8 @@
+// The pages of the navigation, in its order. Each has a route in routes.tsx and a folder of its own.
+
+import type { IconName } from "../components/icons";
+import { text } from "../text";
+
+export const pages = [
+  { to: "/sessions", label: text.shell.sessions, icon: "sessions" },
+] as const satisfies readonly { to: string; label: string; icon: IconName }[];

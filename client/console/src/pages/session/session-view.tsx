@@ -1,0 +1,74 @@
+import { Link } from "@tanstack/react-router";
+import type { Change } from "@threadkeep/client";
+import type { Session, WindowCounters } from "@threadkeep/client/v1";
+import { useState } from "react";
+
+import { LiveMark } from "../../components/live";
+import { Command, Empty, Failure } from "../../components/states";
+import { firstEvent, text } from "../../text";
+import { Timeline } from "./timeline";
+import { useLog } from "./use-log";
+
+interface Props {
+  session: Session;
+  /** Seq to begin at, as in the address. */
+  seq: string | undefined;
+}
+
+export function SessionView({ session, seq }: Props) {
+  const ref = session.ref!;
+  const opened = Number(session.lastSeq);
+  const [visible, setVisible] = useState(() => firstRange(opened, seq));
+  const [window, setWindow] = useState<WindowCounters | undefined>(session.window);
+  const log = useLog(ref, opened, visible.first, visible.last, ({ versions }: Change) => {
+    if (versions?.window) setWindow(versions.window);
+  });
+  return (
+    <>
+      <header className="head">
+        <div className="titles">
+          <p className="quiet crumbs">
+            <Link to="/sessions" search={{ app: ref.app }}>{ref.app || "—"}</Link> / <Link to="/sessions" search={{ app: ref.app, user: ref.userId }}>{ref.userId}</Link>
+          </p>
+          <h1 className="id">{ref.sessionId}</h1>
+        </div>
+        <div className="facts">
+          <span className="quiet">{text.session.events(BigInt(log.lastSeq))}</span>
+          {window && <span className="quiet">{text.session.window(window.events, window.tokens)}</span>}
+          <LiveMark watched={log.watched} />
+        </div>
+      </header>
+      {(session.parent || Object.keys(session.labels).length > 0) && (
+        <p className="marks">
+          {session.parent?.session && (
+            <span className="chip">
+              {text.session.forkOf}{" "}
+              <Link to="/session" search={{ app: ref.app, user: session.parent.session.userId || ref.userId, id: session.parent.session.sessionId, seq: String(session.parent.atSeq) }}>
+                {session.parent.session.sessionId}
+              </Link>
+            </span>
+          )}
+          {Object.entries(session.labels).map(([key, value]) => (
+            <span key={key} className="chip">{value ? `${key}=${value}` : key}</span>
+          ))}
+        </p>
+      )}
+      {log.ending && <p className="notice failed" role="alert">{log.ending === "deleted" ? text.session.gone : text.session.moved}</p>}
+      {log.error && <Failure error={log.error} retry={log.retry} />}
+      {log.lastSeq === 0 ? (
+        <Empty title={text.session.emptyTitle}>
+          <p>{text.session.emptyHint}</p>
+          <Command>{firstEvent(ref.app, ref.userId, ref.sessionId)}</Command>
+        </Empty>
+      ) : (
+        <Timeline log={log} seq={seq} show={setVisible} />
+      )}
+    </>
+  );
+}
+
+/** Returns the seqs to read first: around the one of the address, else the newest. */
+function firstRange(last: number, seq: string | undefined) {
+  const at = Number(seq) || last;
+  return { first: Math.max(1, at - 30), last: Math.min(last, at + 30) };
+}

@@ -1,0 +1,118 @@
+// The events of one session by seq. Seqs have no gaps, so page n always has the seqs from n * PAGE + 1 on: only the visible pages are
+// read, wherever the reader is, and a live event has one place, so it is never shown twice.
+
+import { useQueries, useQueryClient } from "@tanstack/react-query";
+import type { Change, SessionEvent } from "@threadkeep/client";
+import { SessionChangeKind } from "@threadkeep/client/v1";
+import { EventService, type SessionRef } from "@threadkeep/client/v1";
+import { useCallback, useMemo, useRef, useState } from "react";
+
+import { useClient } from "../../api/connection";
+import { useWatch, type Watched } from "../../api/watching";
+
+export const PAGE = 100;
+
+type Events = ReadonlyMap<number, SessionEvent>;
+
+export interface Log {
+  /** Seq of the newest event. */
+  lastSeq: number;
+  /** Returns an event that was read. */
+  at: (seq: number) => SessionEvent | undefined;
+  /** Every event that was read and is still kept, by page. */
+  loaded: readonly Events[];
+  /** The first failure of the visible pages. */
+  error: Error | null;
+  watched: Watched;
+  /** Set after a change that ended the session here. */
+  ending: "deleted" | "moved" | undefined;
+  retry: () => void;
+}
+
+const pageOf = (seq: number) => Math.floor((seq - 1) / PAGE);
+
+/** Reads the pages of the seqs from `first` to `last`, and follows the session from `opened` on, its last seq when it was read. */
+export function useLog(ref: SessionRef, opened: number, first: number, last: number, onChange: (change: Change) => void): Log {
+  const client = useClient();
+  const queries = useQueryClient();
+  const [lastSeq, setLastSeq] = useState(opened);
+  const [ending, setEnding] = useState<Log["ending"]>();
+  const name = JSON.stringify([ref.app, ref.userId, ref.sessionId]);
+  const key = useCallback((page: number) => ["events", name, page], [name]);
+
+  const pages = useMemo(() => {
+    const from = pageOf(Math.max(1, first));
+    const to = pageOf(Math.max(1, Math.min(last, lastSeq)));
+    return lastSeq === 0 ? [] : Array.from({ length: to - from + 1 }, (_, at) => from + at);
+  }, [first, last, lastSeq]);
+
+  const read = useCallback(
+    async (page: number, signal: AbortSignal): Promise<Events> => {
+      const found = new Map<number, SessionEvent>();
+      const range = { afterSeq: BigInt(page * PAGE), beforeSeq: BigInt((page + 1) * PAGE + 1) };
+      let pageToken = "";
+      do { // a page of the server also ends at its limit of bytes
+        const answer = await client.raw(EventService).listEvents({ session: ref, filter: range, pageSize: PAGE, pageToken }, { signal });
+        for (const event of answer.events) found.set(Number(event.seq), event);
+        pageToken = answer.nextPageToken;
+      } while (pageToken);
+      return found;
+    },
+    [client, name],
+  );
+
+  const results = useQueries({
+    queries: pages.map((page) => ({
+      queryKey: key(page),
+      queryFn: ({ signal }: { signal: AbortSignal }) => read(page, signal),
+      staleTime: Infinity, // changes arrive by the watch
+      gcTime: 60_000,
+    })),
+  });
+
+  const append = useCallback(
+    (events: readonly SessionEvent[]) => {
+      const byPage = Map.groupBy(events, (event) => pageOf(Number(event.seq)));
+      for (const [page, added] of byPage) {
+        // A page that is being read may have been answered before this append: it is read again.
+        if (queries.isFetching({ queryKey: key(page) })) void queries.invalidateQueries({ queryKey: key(page) });
+        queries.setQueryData<Events>(key(page), (known) => {
+          if (!known && Number(added[0]!.seq) !== page * PAGE + 1) return undefined; // not the whole page: left to a read
+          return new Map([...(known ?? []), ...added.map((event) => [Number(event.seq), event] as const)]);
+        });
+      }
+      const newest = Number(events.at(-1)?.seq ?? 0n);
+      setLastSeq((before) => Math.max(before, newest));
+    },
+    [queries, key],
+  );
+
+  const receive = (change: Change) => {
+    const { kind, versions } = change;
+    if (kind.case === "batch") append(kind.value.events);
+    if (kind.case === "compaction" || kind.case === "removal") {
+      // It changed which events are archived, anywhere in the log.
+      void queries.invalidateQueries({ queryKey: ["events", name] });
+      if (versions) setLastSeq((before) => Math.max(before, Number(versions.lastSeq)));
+    }
+    if (kind.case === "sessionChange") setEnding(endingOf(kind.value.kind));
+    onChange(change);
+  };
+  const start = useRef(opened);
+  const watched = useWatch(
+    `session ${name}`,
+    (signal) => client.session(ref).watch({ from: { afterSeq: start.current }, checkpoints: true }, { signal }),
+    receive,
+  );
+
+  const loaded = results.flatMap(({ data }) => (data ? [data] : []));
+  const at = (seq: number) => results[pageOf(seq) - (pages[0] ?? 0)]?.data?.get(seq);
+  const failed = results.find(({ error }) => error);
+  const retry = () => results.forEach((result) => result.error && void result.refetch());
+  return { lastSeq, at, loaded, error: failed?.error ?? null, watched, ending, retry };
+}
+
+function endingOf(kind: SessionChangeKind): Log["ending"] {
+  if (kind === SessionChangeKind.DELETED || kind === SessionChangeKind.EXPIRED) return "deleted";
+  return kind === SessionChangeKind.MOVED_OUT ? "moved" : undefined;
+}

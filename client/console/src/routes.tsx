@@ -1,0 +1,49 @@
+// Every page and its address. A page is one segment below the console, with all else in the query: ids may contain slashes, which
+// proxies decode, and the relative addresses of the scripts need one depth.
+
+import { createRootRoute, createRoute, createRouter, redirect } from "@tanstack/react-router";
+
+import { Shell } from "./components/shell";
+import { Failure, NotFound } from "./components/states";
+import { parseSearch, stringifySearch, textsOf } from "./search-params";
+import { BASE } from "./place";
+import { SessionPage } from "./pages/session/session-page";
+import { SessionsPage } from "./pages/sessions/sessions-page";
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/sessions", replace: true });
+  },
+});
+
+const sessions = createRoute({
+  getParentRoute: () => root,
+  path: "/sessions",
+  validateSearch: textsOf("app", "user", "prefix", "label", "since", "order"),
+  component: SessionsPage,
+});
+
+const session = createRoute({
+  getParentRoute: () => root,
+  path: "/session",
+  validateSearch: textsOf("app", "user", "id", "seq"),
+  component: SessionPage,
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, sessions, session]),
+  basepath: BASE,
+  parseSearch,
+  stringifySearch,
+  defaultErrorComponent: ({ error }) => <Failure error={error instanceof Error ? error : new Error(String(error))} />,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,62 @@
+"""The list of sessions: filters, order, pages, live changes, what to do without any."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+import threadkeep
+from tests.support.servers.server_process import ServerProcess
+from threadkeep import assistant, user
+
+
+def test_the_list_shows_filters_and_follows(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+    for number in range(3):
+        client.append(
+            f"order-{number}",
+            user(f"Where is order {number}?"),
+            assistant(f"Order {number} is on its way.", author="tracker"),
+            create_if_missing=True,
+        )
+    page.goto(f"http://{server.http_address}/console/sessions?app=shop&user=alice&prefix=order-")
+    rows = page.locator(".spread > [role=row]")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_contain_text("order-2")
+    expect(rows.nth(0)).to_contain_text("Order 2 is on its way.")
+
+    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    client.append("order-0", user("Any news?"))
+    expect(rows.nth(0)).to_contain_text("Any news?")
+    expect(rows.nth(0).get_by_role("cell").nth(2)).to_have_text("3")
+    client.append("order-9", user("A new one."), create_if_missing=True)
+    expect(rows.nth(0)).to_contain_text("order-9")
+
+    page.get_by_label("Id begins with").fill("order-1")
+    expect(rows).to_have_count(1)
+    assert re.search(r"prefix=order-1\b", page.url), "the address has the filter"
+    page.get_by_label("Id begins with").fill("nothing-of-this-name")
+    expect(page.get_by_text("No session matches")).to_be_visible()
+    page.get_by_role("button", name="Clear").click()
+    expect(rows.first).to_be_visible()
+
+
+def test_an_id_is_opened_as_it_is(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+    name = "../a/b?c=#d&e %2F 123"
+    client.append(name, user("An id that no path could hold."), create_if_missing=True)
+    client.append("123", user("An id of digits."), create_if_missing=True)
+    page.goto(f"http://{server.http_address}/console/sessions?prefix=..")
+    page.get_by_role("link", name=name).click()
+    expect(page.get_by_text("An id that no path could hold.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("An id that no path could hold.")).to_be_visible()
+    page.goto(f"http://{server.http_address}/console/session?app=shop&user=alice&id=123")
+    expect(page.get_by_text("An id of digits.")).to_be_visible()
+
+
+def test_an_empty_server_names_the_command_for_the_first_event(page: Page, guarded: ServerProcess, tmp_path: Path) -> None:
+    page.goto(f"http://{guarded.http_address}/console/")
+    page.get_by_label("Token").fill("of-nobody-0123456789")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("threadkeep events append --create")).to_be_visible()

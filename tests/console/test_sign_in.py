@@ -1,0 +1,66 @@
+"""Signing in: at once without credentials; with a token that stays in the tab."""
+
+from __future__ import annotations
+
+import json
+
+from playwright.sync_api import Page, expect
+
+import threadkeep
+from tests.support.servers.server_process import ServerProcess
+from threadkeep import user
+
+TOKEN = "open-sesame-0123456789"
+
+
+def console(server: ServerProcess) -> str:
+    return f"http://{server.http_address}/console/"
+
+
+def sign_in(page: Page, token: str) -> None:
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_without_credentials_the_console_opens_at_once(page: Page, server: ServerProcess) -> None:
+    page.goto(console(server))
+    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+    expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
+
+
+def test_a_token_is_needed_refused_accepted_kept_and_forgotten(page: Page, guarded: ServerProcess) -> None:
+    with threadkeep.Client(guarded.address, token=TOKEN, app="shop", user_id="alice") as client:
+        client.append("secret", user("Only for those with a token."), create_if_missing=True)
+    page.goto(f"{console(guarded)}session?app=shop&user=alice&id=secret")
+    expect(page.get_by_text("needs a token")).to_be_visible()
+    sign_in(page, "guess")
+    expect(page.get_by_role("alert")).to_contain_text("refuses this token")
+    sign_in(page, TOKEN)
+    expect(page.get_by_text("Only for those with a token.")).to_be_visible()  # at the address that was opened
+
+    page.reload()
+    expect(page.get_by_text("Only for those with a token.")).to_be_visible()
+    assert TOKEN not in json.dumps(page.evaluate("Object.assign({}, localStorage)"))
+    assert page.context.cookies() == []
+    assert TOKEN not in page.url
+    other = page.context.new_page()
+    other.goto(console(guarded))
+    expect(other.get_by_label("Token")).to_be_visible()
+
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Token")).to_be_visible()
+    expect(page.get_by_text("Only for those with a token.")).to_have_count(0)
+    assert page.evaluate("sessionStorage.length") == 0
+
+
+def test_a_token_that_is_bound_to_a_user_sees_that_user(page: Page, guarded: ServerProcess) -> None:
+    with threadkeep.Client(guarded.address, token=TOKEN, app="shop") as client:
+        for name in ("alice", "bob"):
+            ref = threadkeep.SessionRef(app="shop", user_id=name, session_id=f"of-{name}")
+            client.append(ref, user("Hello"), create_if_missing=True)
+    page.goto(console(guarded))
+    sign_in(page, "only-alice-0123456789")
+    expect(page.get_by_role("link", name="of-alice")).to_be_visible()
+    expect(page.get_by_role("link", name="of-bob")).to_have_count(0)
+    page.goto(f"{console(guarded)}session?app=shop&user=bob&id=of-bob")
+    expect(page.get_by_role("alert")).to_contain_text("PERMISSION_DENIED")
