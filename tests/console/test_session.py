@@ -86,3 +86,38 @@ def test_a_session_that_does_not_exist_shows_the_reason_and_what_to_do(page: Pag
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("SESSION_NOT_FOUND")
     expect(alert).to_contain_text("Check app, user and id.")
+
+
+def test_a_compaction_is_a_fold_that_opens_in_place(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+    client.append("folded", *[user(f"Turn {number}") for number in range(1, 41)], create_if_missing=True)
+    client.compact("folded", threadkeep.compaction.turn_window(5))
+    page.goto(address(server, "folded"))
+    fold = page.locator(".fold")
+    expect(fold).to_contain_text("35 events archived")
+    assert page.locator('[data-seq="20"]').count() == 0
+    fold.get_by_role("button").click()
+    expect(page.get_by_text("Turn 1", exact=True)).to_be_visible()
+    fold.get_by_role("button", name="Hide").click()
+    page.get_by_label("Go to seq").fill("20")
+    page.get_by_label("Go to seq").press("Enter")
+    expect(page.get_by_text("Turn 20", exact=True)).to_be_in_viewport()
+
+
+def test_an_event_is_shown_raw_and_in_other_forms(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+    call = tool_call("c1", "find", {"order": 7})
+    client.append("raw", user("Where is it?"), assistant("I look.", tool_calls=[call]), create_if_missing=True)
+    page.goto(address(server, "raw"))
+    page.get_by_role("button", name="Raw and copy, event 2").click()
+    dialog = page.get_by_role("dialog", name="Event #2")
+    expect(dialog).to_contain_text('"eventId"')
+    for form, words in {
+        "OpenAI": '"tool_calls"',
+        "Anthropic": '"tool_use"',
+        "Gemini": '"functionCall"',
+        "curl": "GetEvent",
+        "Python": "get_event",
+    }.items():
+        dialog.get_by_text(form, exact=True).click()
+        expect(dialog.locator("pre")).to_contain_text(words)
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)

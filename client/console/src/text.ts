@@ -87,6 +87,21 @@ export const text = {
     choose: "Which session?",
     chooseHint: "Choose one from the list of sessions.",
   },
+  fold: {
+    archived: (events: bigint) => `${plural(events, "event")} archived`,
+    by: (strategy: string, actor: string) => `by ${strategy.replaceAll("_", " ")}${actor ? ` (${actor})` : ""}`,
+    saved: (before: bigint, after: bigint) => `window ${whole(before)} → ${whole(after)} tokens`,
+    show: (first: number, last: number) => `Show #${whole(first)}–#${whole(last)}`,
+    hide: "Hide",
+  },
+  inspector: {
+    title: (seq: bigint) => `Event #${seq}`,
+    form: "Form",
+    native: "Native",
+    copy: "Copy",
+    close: "Close",
+    open: (seq: number) => `Raw and copy, event ${seq}`,
+  },
   event: {
     roles: { user: "user", assistant: "assistant", system: "system", tool: "tool", unknown: "unknown" },
     seq: (seq: bigint) => `#${seq}`,

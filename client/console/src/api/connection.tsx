@@ -10,7 +10,7 @@ import { storedToken, storeToken } from "./session-token";
 
 interface Connection {
   client: Client;
-  /** Whether a token was given. Without one the caller is whoever the server takes it for. */
+  /** Whether a token was given. A server without credentials needs none. */
   isSignedIn: boolean;
   /** Set while the server wants another credential. */
   refusal: Error | undefined;

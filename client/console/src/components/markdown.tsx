@@ -4,6 +4,8 @@
 import { marked, type Token, type Tokens } from "marked";
 import { Fragment, memo, useMemo, type ReactNode } from "react";
 
+/** Blocks within blocks that are still rendered; deeper ones are shown as written. */
+const DEEPEST = 12;
 /** Addresses that a click may open. */
 const SAFE = /^(https?:|mailto:)/i;
 
@@ -20,9 +22,10 @@ function lexed(text: string): Token[] | undefined {
   }
 }
 
-const blocks = (tokens: readonly Token[]): ReactNode => tokens.map((token, at) => <Fragment key={at}>{block(token)}</Fragment>);
+const blocks = (tokens: readonly Token[], depth = 0): ReactNode => tokens.map((token, at) => <Fragment key={at}>{block(token, depth)}</Fragment>);
 
-function block(token: Token): ReactNode {
+function block(token: Token, depth: number): ReactNode {
+  if (depth > DEEPEST) return <p className="raw">{token.raw}</p>;
   switch (token.type) {
     case "space":
     case "def":
@@ -34,11 +37,11 @@ function block(token: Token): ReactNode {
     case "code":
       return <pre tabIndex={0}><code>{token.text}</code></pre>;
     case "blockquote":
-      return <blockquote>{blocks(token.tokens ?? [])}</blockquote>;
+      return <blockquote>{blocks(token.tokens ?? [], depth + 1)}</blockquote>;
     case "hr":
       return <hr />;
     case "list":
-      return <List list={token as Tokens.List} />;
+      return <List list={token as Tokens.List} depth={depth + 1} />;
     case "table":
       return <Table table={token as Tokens.Table} />;
     case "text":
@@ -48,11 +51,11 @@ function block(token: Token): ReactNode {
   }
 }
 
-function List({ list }: { list: Tokens.List }) {
+function List({ list, depth }: { list: Tokens.List; depth: number }) {
   const items = list.items.map((item, at) => (
     <li key={at}>
       {item.task && <span aria-hidden="true">{item.checked ? "☑ " : "☐ "}</span>}
-      {blocks(item.tokens.filter(({ type }) => type !== "checkbox"))}
+      {blocks(item.tokens.filter(({ type }) => type !== "checkbox"), depth)}
     </li>
   ));
   return list.ordered ? <ol start={Number(list.start) || 1}>{items}</ol> : <ul>{items}</ul>;

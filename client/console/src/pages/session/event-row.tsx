@@ -2,6 +2,7 @@ import { type SessionEvent } from "@threadkeep/client";
 import { memo } from "react";
 
 import { AuthorMark, colorOf, roleOf } from "../../components/author";
+import { Icon } from "../../components/icons";
 import { Clock } from "../../components/time";
 import { text } from "../../text";
 import { PartView } from "./parts";
@@ -13,12 +14,13 @@ interface Props {
   pairs: ToolPairs;
   isMarked: boolean;
   goTo: (seq: number) => void;
+  inspect: (event: SessionEvent) => void;
 }
 
 /** Whether the event starts a turn: see WindowCounters.turns of the API. */
 const startsTurn = (event: SessionEvent) => roleOf(event) === "user" && !event.synthetic && event.branch === "";
 
-export const EventRow = memo(function EventRow({ seq, event, pairs, isMarked, goTo }: Props) {
+export const EventRow = memo(function EventRow({ seq, event, pairs, isMarked, goTo, inspect }: Props) {
   if (!event) {
     return (
       <article className="event pending" aria-busy="true">
@@ -47,6 +49,9 @@ export const EventRow = memo(function EventRow({ seq, event, pairs, isMarked, go
             <a href={`?${addressOf(seq)}`} className="seq" onClick={(click) => { click.preventDefault(); goTo(seq); }}>
               {text.event.seq(event.seq)}
             </a>
+            <button type="button" className="plain tiny" aria-label={text.inspector.open(seq)} title={text.inspector.open(seq)} onClick={() => inspect(event)}>
+              <Icon name="more" />
+            </button>
           </span>
         </header>
         {event.erased && <p className="quiet">{text.event.erased}</p>}

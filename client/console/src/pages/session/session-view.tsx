@@ -1,6 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { Change } from "@threadkeep/client";
 import type { Session, WindowCounters } from "@threadkeep/client/v1";
+import { CompactionService } from "@threadkeep/client/v1";
+import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 
 import { LiveMark } from "../../components/live";
@@ -20,8 +22,10 @@ export function SessionView({ session, seq }: Props) {
   const opened = Number(session.lastSeq);
   const [visible, setVisible] = useState(() => firstRange(opened, seq));
   const [window, setWindow] = useState<WindowCounters | undefined>(session.window);
-  const log = useLog(ref, opened, visible.first, visible.last, ({ versions }: Change) => {
+  const compactions = useQuery(CompactionService.method.listCompactions, { session: ref, pageSize: 1000 }, { staleTime: Infinity });
+  const log = useLog(ref, opened, visible, ({ versions, kind }: Change) => {
     if (versions?.window) setWindow(versions.window);
+    if (kind.case === "compaction") void compactions.refetch();
   });
   return (
     <>
@@ -61,14 +65,16 @@ export function SessionView({ session, seq }: Props) {
           <Command>{firstEvent(ref.app, ref.userId, ref.sessionId)}</Command>
         </Empty>
       ) : (
-        <Timeline log={log} seq={seq} show={setVisible} />
+        <Timeline log={log} session={ref} compactions={compactions.data?.compactions ?? NONE} seq={seq} show={setVisible} />
       )}
     </>
   );
 }
 
+const NONE: never[] = [];
+
 /** Returns the seqs to read first: around the one of the address, else the newest. */
-function firstRange(last: number, seq: string | undefined) {
-  const at = Number(seq) || last;
-  return { first: Math.max(1, at - 30), last: Math.min(last, at + 30) };
+function firstRange(last: number, seq: string | undefined): number[] {
+  const at = Math.min(last, Number(seq) || last);
+  return [Math.max(1, at - 20), at, Math.min(last, at + 20)];
 }

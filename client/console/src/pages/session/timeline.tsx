@@ -5,13 +5,20 @@ import { useCallback, useEffect, useMemo, useRef, useState, type FormEvent } fro
 import { Icon } from "../../components/icons";
 import { text } from "../../text";
 import { EventRow } from "./event-row";
+import type { SessionEvent } from "@threadkeep/client";
+import type { Compaction, SessionRef } from "@threadkeep/client/v1";
+import { FoldRow } from "./fold-row";
+import { foldsOf, Rows, type Fold } from "./folds";
+import { Inspector } from "./inspector";
 import { pairsOf } from "./tool-calls";
 import type { Log } from "./use-log";
 
 interface Props {
   log: Log;
+  session: SessionRef;
+  compactions: readonly Compaction[];
   seq: string | undefined;
-  show: (range: { first: number; last: number }) => void;
+  show: (seqs: number[]) => void;
 }
 
 /** Pixels of an event that was not measured yet. */
@@ -20,40 +27,80 @@ const ESTIMATE = 96;
 const NEAR = 48;
 
 /** All events by seq, of which only the visible ones exist. It follows the newest until the reader scrolls up. */
-export function Timeline({ log, seq, show }: Props) {
+export function Timeline({ log, session, compactions, seq, show }: Props) {
   const { lastSeq } = log;
   const scroller = useRef<HTMLDivElement>(null);
   const [isFollowing, setFollowing] = useState(seq === undefined);
   const [seen, setSeen] = useState(lastSeq);
   const navigate = useNavigate({ from: "/session" });
+  const [opened, setOpened] = useState<ReadonlySet<number>>(() => new Set());
+  const [inspected, setInspected] = useState<SessionEvent>();
+  const folds = useFolds(compactions, isFollowing);
+  const wantedSeq = Number(seq) || 0;
+  const rows = useMemo(
+    () => new Rows(lastSeq, folds, (fold) => opened.has(fold.first)),
+    [lastSeq, folds, opened],
+  );
   const virtual = useVirtualizer({
-    count: lastSeq,
+    count: rows.count,
     getScrollElement: () => scroller.current,
     estimateSize: () => ESTIMATE,
+    getItemKey: (index) => {
+      const row = rows.row(index);
+      return row.kind === "event" ? row.seq : `fold ${row.fold.first}`;
+    },
     overscan: 6,
     paddingEnd: 24,
   });
   const items = virtual.getVirtualItems();
-  const [first, last] = [(items[0]?.index ?? 0) + 1, (items.at(-1)?.index ?? 0) + 1];
+  const seqs = items.flatMap(({ index }) => {
+    const row = rows.row(index);
+    return row.kind === "event" ? [row.seq] : [];
+  });
+  const last = seqs.at(-1) ?? 0;
+  const shown = seqs.join(" ");
   useEffect(() => {
-    if (items.length > 0) show({ first, last });
-  }, [first, last, items.length, show]);
+    if (shown) show(shown.split(" ").map(Number));
+  }, [shown, show]);
 
-  const goTo = useCallback((wanted: number) => virtual.scrollToIndex(wanted - 1, { align: "start" }), [virtual]);
+  const latest = useRef({ rows, virtual, folds, isFollowing });
+  latest.current = { rows, virtual, folds, isFollowing };
+  /** The event that was led to, until the reader moves: what is read and measured meanwhile must not push it away. */
+  const target = useRef(0);
+  /** Leads to an event, after opening the fold that it is in. */
+  const goTo = useCallback((wanted: number) => {
+    const fold = latest.current.folds.find(({ first: from, last: to }) => from <= wanted && wanted <= to);
+    if (fold) setOpened((before) => new Set(before).add(fold.first));
+    setFollowing(false);
+    target.current = wanted;
+    requestAnimationFrame(() => latest.current.virtual.scrollToIndex(latest.current.rows.indexOf(wanted), { align: "start" }));
+  }, []);
+  const leave = () => {
+    target.current = 0;
+  };
+  const toggle = useCallback((fold: Fold) => {
+    setFollowing(false);
+    target.current = 0;
+    setOpened((before) => (before.has(fold.first) ? new Set([...before].filter((each) => each !== fold.first)) : new Set(before).add(fold.first)));
+  }, []);
   useEffect(() => {
-    if (seq !== undefined && Number(seq) >= 1) goTo(Math.min(Number(seq), lastSeq));
-    // Only a new address leads there; new events do not.
-  }, [seq, goTo]);
+    if (wantedSeq >= 1 && !latest.current.isFollowing) goTo(wantedSeq);
+    // A new address leads there, and the folds that have been read since; new events do not.
+  }, [wantedSeq, goTo, folds.length]);
   const total = virtual.getTotalSize();
   useEffect(() => {
-    if (isFollowing && lastSeq > 0) virtual.scrollToIndex(lastSeq - 1, { align: "end" });
-  }, [isFollowing, lastSeq, total, virtual]);
+    if (isFollowing && rows.count > 0) virtual.scrollToIndex(rows.count - 1, { align: "end" });
+  }, [isFollowing, rows, total, virtual]);
+  useEffect(() => {
+    if (!isFollowing && target.current) virtual.scrollToIndex(rows.indexOf(target.current), { align: "start" });
+  }, [isFollowing, rows, total, virtual]);
   useEffect(() => {
     if (isFollowing || last >= lastSeq) setSeen(lastSeq);
   }, [isFollowing, last, lastSeq]);
 
   /** A reader who scrolls up stays where they are; one who comes back to the end follows again. */
   const settle = () => {
+    if (target.current) return; // the page scrolled, not the reader
     const { scrollTop, scrollHeight, clientHeight } = scroller.current!;
     setFollowing(scrollHeight - scrollTop - clientHeight < NEAR);
   };
@@ -62,7 +109,6 @@ export function Timeline({ log, seq, show }: Props) {
     event.preventDefault();
     const wanted = Number(new FormData(event.currentTarget).get("seq"));
     if (!(wanted >= 1)) return;
-    setFollowing(false);
     goTo(Math.min(wanted, lastSeq));
     void navigate({ search: (before) => ({ ...before, seq: String(Math.min(wanted, lastSeq)) }), replace: true });
   };
@@ -80,13 +126,20 @@ export function Timeline({ log, seq, show }: Props) {
           <span>{text.session.follow}</span>
         </label>
       </div>
-      <div className="scroller" ref={scroller} tabIndex={0} role="feed" aria-label={text.session.timeline} onWheel={settle} onTouchMove={settle} onScroll={settle}>
+      <div className="scroller" ref={scroller} tabIndex={0} role="feed" aria-label={text.session.timeline} onWheel={leave} onTouchMove={leave} onPointerDown={leave} onKeyDown={leave} onScroll={settle}>
         <div className="spread" style={{ height: total }}>
-          {items.map(({ index, key, start }) => (
-            <div key={key} ref={virtual.measureElement} data-index={index} className="slot" style={{ transform: `translateY(${start}px)` }}>
-              <EventRow seq={index + 1} event={log.at(index + 1)} pairs={pairs} isMarked={String(index + 1) === seq} goTo={goTo} />
-            </div>
-          ))}
+          {items.map(({ index, key, start }) => {
+            const row = rows.row(index);
+            return (
+              <div key={key} ref={virtual.measureElement} data-index={index} className="slot" style={{ transform: `translateY(${start}px)` }}>
+                {row.kind === "fold" ? (
+                  <FoldRow fold={row.fold} isOpen={opened.has(row.fold.first)} toggle={toggle} />
+                ) : (
+                  <EventRow seq={row.seq} event={log.at(row.seq)} pairs={pairs} isMarked={row.seq === wantedSeq} goTo={goTo} inspect={setInspected} />
+                )}
+              </div>
+            );
+          })}
         </div>
       </div>
       {lastSeq > seen && !isFollowing && (
@@ -95,6 +148,16 @@ export function Timeline({ log, seq, show }: Props) {
           {text.session.unseen(lastSeq - seen)}
         </button>
       )}
+      {inspected && <Inspector event={inspected} session={session} close={() => setInspected(undefined)} />}
     </section>
   );
+}
+
+/** Returns the folds. Those that arrive while the reader is elsewhere wait until the end is followed: they would move the page. */
+function useFolds(compactions: readonly Compaction[], isFollowing: boolean): Fold[] {
+  const [shown, setShown] = useState(compactions);
+  useEffect(() => {
+    if (isFollowing || shown.length === 0) setShown(compactions);
+  }, [compactions, isFollowing, shown.length]);
+  return useMemo(() => foldsOf(shown), [shown]);
 }

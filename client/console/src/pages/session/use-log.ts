@@ -31,8 +31,8 @@ export interface Log {
 
 const pageOf = (seq: number) => Math.floor((seq - 1) / PAGE);
 
-/** Reads the pages of the seqs from `first` to `last`, and follows the session from `opened` on, its last seq when it was read. */
-export function useLog(ref: SessionRef, opened: number, first: number, last: number, onChange: (change: Change) => void): Log {
+/** Reads the pages of the visible seqs, and follows the session from `opened` on, its last seq when it was read. */
+export function useLog(ref: SessionRef, opened: number, visible: readonly number[], onChange: (change: Change) => void): Log {
   const client = useClient();
   const queries = useQueryClient();
   const [lastSeq, setLastSeq] = useState(opened);
@@ -40,11 +40,8 @@ export function useLog(ref: SessionRef, opened: number, first: number, last: num
   const name = JSON.stringify([ref.app, ref.userId, ref.sessionId]);
   const key = useCallback((page: number) => ["events", name, page], [name]);
 
-  const pages = useMemo(() => {
-    const from = pageOf(Math.max(1, first));
-    const to = pageOf(Math.max(1, Math.min(last, lastSeq)));
-    return lastSeq === 0 ? [] : Array.from({ length: to - from + 1 }, (_, at) => from + at);
-  }, [first, last, lastSeq]);
+  const wanted = [...new Set(visible.filter((seq) => seq <= lastSeq).map(pageOf))].join(" ");
+  const pages = useMemo(() => wanted.split(" ").filter(Boolean).map(Number), [wanted]);
 
   const read = useCallback(
     async (page: number, signal: AbortSignal): Promise<Events> => {
@@ -106,7 +103,7 @@ export function useLog(ref: SessionRef, opened: number, first: number, last: num
   );
 
   const loaded = results.flatMap(({ data }) => (data ? [data] : []));
-  const at = (seq: number) => results[pageOf(seq) - (pages[0] ?? 0)]?.data?.get(seq);
+  const at = (seq: number) => results[pages.indexOf(pageOf(seq))]?.data?.get(seq);
   const failed = results.find(({ error }) => error);
   const retry = () => results.forEach((result) => result.error && void result.refetch());
   return { lastSeq, at, loaded, error: failed?.error ?? null, watched, ending, retry };

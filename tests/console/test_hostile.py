@@ -1,0 +1,104 @@
+"""Hostile content shows as text, and every page is accessible."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import threadkeep
+from tests.support.runs.toolchains import require
+from tests.support.servers.server_process import ServerProcess
+from threadkeep import assistant, media, reasoning, tool_call, tool_result, user
+
+AXE = Path(__file__).parents[2] / "client" / "console" / "node_modules" / "axe-core" / "axe.min.js"
+MARK = "window.hit=1"
+SVG = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{MARK}"><script>{MARK}</script></svg>'
+CORPUS = (
+    f"<script>{MARK}</script>",
+    f'<img src=x onerror="{MARK}">',
+    SVG,
+    f'<iframe srcdoc="<script>parent.{MARK}</script>"></iframe>',
+    f"[link](javascript:{MARK})",
+    f"[link](java\tscript:{MARK})",
+    f"[link](data:text/html,<script>{MARK}</script>)",
+    f"[link](vbscript:{MARK})",
+    "![image](https://example.invalid/pixel.png)",
+    f"![image](javascript:{MARK})",
+    f"<javascript:{MARK}>",
+    f"[a]: javascript:{MARK}\n\n[a]",
+    f'```"><script>{MARK}</script>\ncode\n```',
+    f'| a |\n| - |\n| <img src=x onerror="{MARK}"> |',
+    f"&lt;script&gt;{MARK}&lt;/script&gt;",
+    f'<a href="https://example.invalid" onclick="{MARK}">a</a><style>*{{display:none}}</style><base href="https://example.invalid">',
+    f'{{"__proto__": {{"hit": 1}}, "x": "<img src=x onerror={MARK}>"}}',
+    "> " * 2_000 + "deep",
+    "\u202eright to left \u0000 nul",
+)
+
+
+def test_hostile_content_is_text(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+    name = f'"><img src=x onerror="{MARK}">'
+    events = [user(text, author=name) for text in CORPUS]
+    events += [
+        assistant([reasoning(text), text], tool_calls=[tool_call("c", name, {"a": text})], author=name) for text in CORPUS[:4]
+    ]
+    events += [tool_result("c", text, name=name) for text in CORPUS[:4]]
+    events += [
+        user(
+            [
+                media("image/svg+xml", data=SVG.encode()),
+                media("text/html", data=CORPUS[0].encode()),
+                media("image/png", uri="https://example.invalid/a.png"),
+            ]
+        )
+    ]
+    client.append("hostile", *events, create_if_missing=True)
+    client.update_session("hostile", labels={"label": name})
+    for seq in range(1, len(events) + 1, 5):
+        page.goto(f"http://{server.http_address}/console/session?app=shop&user=alice&id=hostile&seq={seq}")
+        expect(page.locator(f'[data-seq="{seq}"]')).to_be_in_viewport()
+    page.goto(f"http://{server.http_address}/console/sessions?prefix=hostile")
+    expect(page.get_by_role("link", name="hostile")).to_be_visible()
+    page.goto(
+        f"http://{server.http_address}/console/session?app=shop&user=alice&id={'%22%3E%3Cscript%3Ewindow.hit=1%3C/script%3E'}"
+    )
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert page.evaluate("window.hit") is None
+    assert page.evaluate("({}).hit") is None
+
+
+def test_markup_of_messages_makes_no_elements(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+    client.append("markup", *[user(text) for text in CORPUS], create_if_missing=True)
+    for seq in (1, len(CORPUS)):
+        page.goto(f"http://{server.http_address}/console/session?app=shop&user=alice&id=markup&seq={seq}")
+        expect(page.locator(f'[data-seq="{seq}"]')).to_be_in_viewport()
+        timeline = page.locator(".timeline .spread")
+        assert timeline.locator("script, iframe, style, base, img, object, embed, form, link").count() == 0
+        links = [link.get_attribute("href") for link in timeline.locator(".markdown a").all()]
+        assert all(href and href.startswith(("http:", "https:", "mailto:")) for href in links), links
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible(page: Page, server: ServerProcess, client: threadkeep.Client, scheme: str) -> None:
+    if not AXE.exists():
+        require("browser")
+        pytest.skip("axe-core is installed by `make lint-clients`")
+    client.append(
+        "axe",
+        user("Where is **my order**?"),
+        assistant("Let me look.", tool_calls=[tool_call("a1", "find", {"order": {"id": 7}})], author="planner"),
+        tool_result("a1", {"state": "sent"}, name="find"),
+        assistant("It was sent. See [here](https://example.invalid).\n\n| a | b |\n| - | - |\n| 1 | 2 |", author="writer"),
+        create_if_missing=True,
+    )
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    for path in ("sessions", "session?app=shop&user=alice&id=axe", "session?app=shop&user=alice&id=none", "nowhere"):
+        page.goto(f"http://{server.http_address}/console/{path}")
+        page.locator(".live, [role=alert], .notice").first.wait_for()
+        page.wait_for_timeout(200)
+        page.evaluate(AXE.read_text())  # by the debugger: the policy forbids scripts of others
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations)")
+        serious = [(each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in {"serious", "critical"}]
+        assert not serious, path
