@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,19 +81,21 @@ class DriverDied(Exception):
 
 
 def build(language: str, recipes: Mapping[str, Recipe] = RECIPES) -> float:
-    """Builds a language's program, by default its driver; how long it took. Raises BuildFailed.
-
-    Of the processes of a test run the first builds; that a compiler finds nothing to do takes seconds, too.
-    """
+    """Builds a language's program, by default its driver, once a test run; how long it took. Raises BuildFailed."""
     recipe = recipes[language]
     began = time.monotonic()
-    with building(language):
-        run, built = os.environ.get("PYTEST_XDIST_TESTRUNUID", ""), ROOT / "build" / f"{language}.built"
-        done = f"{run} {recipe}"
-        if not run or not built.exists() or built.read_text() != done:
-            _run(language, recipe)
-            built.write_text(done)
+    build_once(language, f"{language}.{hashlib.sha256(str(recipe).encode()).hexdigest()[:8]}", lambda: _run(language, recipe))
     return time.monotonic() - began
+
+
+def build_once(language: str, name: str, make: Callable[[], object]) -> None:
+    """Calls `make`, unless another process of this test run has done so under this name: also a build that finds nothing to do
+    takes seconds."""
+    run, built = os.environ.get("PYTEST_XDIST_TESTRUNUID", ""), ROOT / "build" / f"{name}.built"
+    with building(language):
+        if not run or not built.exists() or built.read_text() != run:
+            make()
+            built.write_text(run)
 
 
 @contextlib.contextmanager

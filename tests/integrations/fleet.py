@@ -12,4 +12,4 @@ def build() -> None:
     typescript.build()
     go.build("langchaingo")
     java.build()
-    rust.build("adk-rs")
+    rust.build()

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from tests.conformance.drivers import building
+from tests.conformance.drivers import build_once
 from tests.integrations.environments import ROOT
 from tests.integrations.programs import server_program
 from tests.sdk import readme
@@ -38,10 +38,13 @@ def run(name: str, *command: str, **settings: str) -> str:
 def build(name: str) -> Path:
     """Builds the programs of an adapter, with its checks by `go vet`. Returns their folder."""
     folder = BUILT / name
-    folder.mkdir(parents=True, exist_ok=True)
-    with building("go"):
+
+    def make() -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         run(name, "go", "vet", "./...")
         run(name, "go", "build", "-o", f"{folder}/", "./internal/golden", "./examples/...")
+
+    build_once("go", f"go-{name}", make)
     return folder
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from pathlib import Path
 
-from tests.conformance.drivers import building
+from tests.conformance.drivers import build_once
 from tests.integrations.environments import ROOT
 from tests.integrations.programs import run
 
@@ -35,19 +34,15 @@ def label(name: str) -> str:
 
 @cache
 def build() -> None:
-    """Compiles the client, the adapters and their tests, with all warnings as errors; without network if it can.
+    """Compiles the client, the adapters and their tests, with all warnings as errors; without network if it can."""
 
-    Of the processes of a test run the first builds.
-    """
-    test_run, built = os.environ.get("PYTEST_XDIST_TESTRUNUID", ""), ROOT / "build/java-adapters.built"
-    with building("java"):
-        if test_run and built.exists() and built.read_text() == test_run:
-            return
+    def make() -> None:
         try:
             run(*_MAVEN, "--offline")
         except AssertionError:  # the first build of this machine
             run(*_MAVEN)
-        built.write_text(test_run)
+
+    build_once("java", "java-adapters", make)
 
 
 def java(name: str, program: str) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from tests.conformance.drivers import building
+from tests.conformance.drivers import build_once
 from tests.integrations.environments import ROOT
 from tests.integrations.programs import server_program
 from tests.sdk import readme, test_rust
@@ -15,6 +17,7 @@ from tests.sdk.test_rust import ENVIRONMENT
 
 CLIENT = test_rust.CRATE
 BUILD_WITHIN = test_rust.BUILD_WITHIN
+RUNS_WITHIN = 300.0
 CRATES = CLIENT / "integrations"
 
 
@@ -28,29 +31,36 @@ def label(name: str) -> str:
     return f"rust/{name}"
 
 
-def cargo(name: str, *arguments: str, **environment: str) -> str:
-    """What a command of cargo prints, run in an adapter's crate. The build directory is that of the client."""
-    return readme.run(("cargo", *arguments), CRATES / name, ENVIRONMENT | environment, seconds=BUILD_WITHIN)
+def cargo(*arguments: str, folder: Path = CRATES, **environment: str) -> str:
+    """What a command of cargo prints, run in the workspace of the adapters. The build directory is that of the client."""
+    return readme.run(("cargo", *arguments), folder, ENVIRONMENT | environment, seconds=BUILD_WITHIN)
 
 
 @cache
-def build(name: str) -> Path:
-    """Builds the tests and the examples of an adapter. Returns the folder of the examples."""
-    test_run, built = os.environ.get("PYTEST_XDIST_TESTRUNUID", ""), ROOT / f"build/rust-{name}.built"
-    with building("rust"):
-        if not (test_run and built.exists() and built.read_text() == test_run):
-            cargo(name, "test", "--quiet", "--no-run")
-            built.parent.mkdir(exist_ok=True)
-            built.write_text(test_run)
-    return Path(ENVIRONMENT["CARGO_TARGET_DIR"]) / "debug/examples"
+def build() -> Mapping[str, str]:
+    """Builds the tests and the examples of all adapters at once, so that they share what they depend on, which is most of the
+    work. Returns the programs of their tests, by the names of the adapters."""
+    found = ROOT / "build/rust-adapters.json"
+
+    def make() -> None:
+        said = cargo("test", "--quiet", "--workspace", "--no-run", "--message-format=json")
+        built = [message for message in map(json.loads, said.splitlines()) if message.get("executable")]
+        tests = {Path(message["manifest_path"]).parent.name: message["executable"] for message in built if _is_test(message)}
+        found.write_text(json.dumps(tests))
+
+    build_once("rust", "rust-adapters", make)
+    tests: dict[str, str] = json.loads(found.read_text())
+    return tests
+
+
+def _is_test(message: Mapping[str, Any]) -> bool:
+    return message["target"]["kind"] == ["test"]
 
 
 def run_tests(name: str, address: str) -> int:
     """Runs the tests of an adapter against a server. Returns how many passed: all, and at least one."""
-    build(name)
     settings = {"THREADKEEP_TEST_ADDRESS": address, "THREADKEEP_TEST_PROGRAM": server_program()}
-    with building("rust"):
-        said = cargo(name, "test", "--test", "all", **settings)
+    said = readme.run((build()[name],), CRATES / name, ENVIRONMENT | settings, seconds=RUNS_WITHIN)
     passed, ignored = map(int, re.findall(r"test result: ok\. (\d+) passed; 0 failed; (\d+) ignored", said)[0])
     assert passed
     assert not ignored
@@ -59,7 +69,8 @@ def run_tests(name: str, address: str) -> int:
 
 def program(name: str, example: str) -> str:
     """A program of an adapter: the examples of all adapters are in one folder."""
-    return str(build(name) / f"{name.replace('-', '_')}_{example}")
+    build()
+    return str(Path(ENVIRONMENT["CARGO_TARGET_DIR"]) / "debug/examples" / f"{name.replace('-', '_')}_{example}")
 
 
 def golden(name: str, address: str) -> list[str]:

@@ -47,12 +47,11 @@ def shown_by(name: str) -> str:
 
 @pytest.mark.parametrize("name", adapters())
 def test_adapter_is_formatted(name: str) -> None:
-    rust.cargo(name, "fmt", "--check")
+    rust.cargo("fmt", "--check", folder=CRATES / name)
 
 
 @pytest.mark.parametrize("name", adapters())
 def test_adapter_with_its_framework_passes(name: str, adapted_server: ServerProcess, say: Say) -> None:
-    rust.build(name)
     say(f"{name} in Rust: {rust.run_tests(name, adapted_server.address)} tests")
 
 
@@ -68,7 +67,7 @@ def test_crate_has_the_version_of_the_client(name: str) -> None:
 
 @pytest.mark.parametrize("name", adapters())
 def test_crate_is_packed_with_what_it_needs(name: str) -> None:
-    files = set(rust.cargo(name, "package", "--list", "--allow-dirty").split())
+    files = set(rust.cargo("package", "--list", "--allow-dirty", folder=CRATES / name).split())
     assert {"src/lib.rs", "README.md", "LICENSE", "Cargo.toml"} <= files
     others = [file for file in files if file.startswith(("examples/", "tests/"))]
     assert others == [f"examples/{name.replace('-', '_')}_chat.rs"]
@@ -99,10 +98,9 @@ def test_agent_of_the_fleet_reads_all_turns_with_their_tool_calls(adapted_server
 
 if LONG:  # the short form runs on SQLite, and compiles the frameworks once: linters would compile them again
 
-    @pytest.mark.parametrize("name", adapters())
-    def test_adapter_is_linted_and_documented(name: str) -> None:
-        rust.cargo(name, "clippy", "--quiet", "--all-targets", "--", "-D", "warnings")
-        rust.cargo(name, "doc", "--quiet", "--no-deps", RUSTDOCFLAGS="-D warnings")
+    def test_adapters_are_linted_and_documented() -> None:
+        rust.cargo("clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings")
+        rust.cargo("doc", "--quiet", "--workspace", "--no-deps", RUSTDOCFLAGS="-D warnings")
 
     @pytest.mark.postgres
     @pytest.mark.parametrize("name", adapters())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from tests.conformance.drivers import building
+from tests.conformance.drivers import build_once, building
 from tests.integrations.programs import server_program
 from tests.sdk import npm
 
@@ -44,9 +44,12 @@ def node(name: str) -> str:
 @cache
 def build() -> None:
     """Installs the locked packages, and compiles the adapters and their tests, strictly."""
-    with building("typescript"):
+
+    def make() -> None:
         npm.install()
         npm.run("npm", "run", "check", cwd=PACKAGE, within=900)
+
+    build_once("typescript", "typescript-adapters", make)
 
 
 def run_tests(name: str, tests: Sequence[str], *, cwd: Path, address: str) -> str:

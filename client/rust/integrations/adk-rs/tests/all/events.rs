@@ -9,7 +9,8 @@ use threadkeep::v1::{self, part::Content as Kind};
 use threadkeep::{SessionEvent, SessionHandle};
 use threadkeep_adk_rs::{FORMAT, ThreadkeepSessionService};
 
-use crate::support::{call, said, shared};
+use crate::server::shared;
+use crate::support::{call, said};
 
 async fn session() -> (ThreadkeepSessionService, adk_rs::core::Session, SessionHandle) {
     let (client, app) = shared();

@@ -3,5 +3,7 @@
 mod events;
 mod memory;
 mod runs;
+#[path = "../../../server.rs"]
+mod server;
 mod sessions;
 mod support;

@@ -4,7 +4,7 @@ use adk_rs::core::{Event, MemoryService, Session, SessionService};
 use threadkeep::SearchMode;
 use threadkeep_adk_rs::{ThreadkeepMemoryService, ThreadkeepSessionService};
 
-use crate::support::shared;
+use crate::server::shared;
 
 #[tokio::test]
 async fn session_that_threadkeep_keeps_is_found_by_its_user_alone_and_once() {

@@ -13,7 +13,8 @@ use threadkeep::SessionEvent;
 use threadkeep::v1::part::Content as Kind;
 use threadkeep_adk_rs::{ThreadkeepMemoryService, ThreadkeepSessionService};
 
-use crate::support::{Killable, Script, call, client_of, shared};
+use crate::server::{Killable, client_of, shared};
+use crate::support::{Script, call};
 
 /// A tool during which the server dies.
 #[derive(Debug)]

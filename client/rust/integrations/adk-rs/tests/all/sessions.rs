@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use serde_json::json;
 use threadkeep_adk_rs::ThreadkeepSessionService;
 
-use crate::support::{changing, said, shared};
+use crate::server::shared;
+use crate::support::{changing, said};
 
 const ALL: GetSessionConfig = GetSessionConfig { num_recent_events: None, after_timestamp: None };
 
