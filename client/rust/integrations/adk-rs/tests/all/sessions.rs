@@ -140,7 +140,7 @@ async fn event_that_is_delivered_again_is_stored_once_and_another_one_of_its_id_
     let mut session = service.create_session(&app, "ada", None, Some("s")).await.unwrap();
     let event = service.append_event(&mut session, Event::user_text("once")).await.unwrap();
     service.append_event(&mut session, event.clone()).await.unwrap();
-    assert_eq!(session.events, [event.clone()]);
+    assert_eq!(session.events, std::slice::from_ref(&event));
     let mut other = Event::user_text("another");
     other.id = event.id.clone();
     let refused = service.append_event(&mut session, other).await;
