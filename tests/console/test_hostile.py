@@ -94,9 +94,16 @@ def test_pages_are_accessible(page: Page, server: ServerProcess, client: threadk
         create_if_missing=True,
     )
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    for path in ("sessions", "session?app=shop&user=alice&id=axe", "session?app=shop&user=alice&id=none", "nowhere"):
+    for path in (
+        "sessions",
+        "session?app=shop&user=alice&id=axe",
+        "context?app=shop&user=alice&id=axe",
+        "details?app=shop&user=alice&id=axe",
+        "session?app=shop&user=alice&id=none",
+        "nowhere",
+    ):
         page.goto(f"http://{server.http_address}/console/{path}")
-        page.locator(".live, [role=alert], .notice").first.wait_for()
+        page.locator(".live, [role=alert], .notice, .gauge, .facts-list").first.wait_for()
         page.wait_for_timeout(200)
         page.evaluate(AXE.read_text())  # by the debugger: the policy forbids scripts of others
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations)")

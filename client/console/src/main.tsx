@@ -8,6 +8,7 @@ import "./styles/layout.css";
 import "./styles/controls.css";
 import "./styles/sessions.css";
 import "./styles/events.css";
+import "./styles/context.css";
 
 applyTheme(storedTheme());
 createRoot(document.getElementById("root")!).render(

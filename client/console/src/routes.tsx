@@ -7,6 +7,8 @@ import { Shell } from "./components/shell";
 import { Failure, NotFound } from "./components/states";
 import { parseSearch, stringifySearch, textsOf } from "./search-params";
 import { BASE } from "./place";
+import { ContextPage } from "./pages/context/context-page";
+import { DetailsPage } from "./pages/details/details-page";
 import { SessionPage } from "./pages/session/session-page";
 import { SessionsPage } from "./pages/sessions/sessions-page";
 
@@ -34,8 +36,22 @@ const session = createRoute({
   component: SessionPage,
 });
 
+const context = createRoute({
+  getParentRoute: () => root,
+  path: "/context",
+  validateSearch: textsOf("app", "user", "id", "at", "turns", "tokens", "events", "branch", "without"),
+  component: ContextPage,
+});
+
+const details = createRoute({
+  getParentRoute: () => root,
+  path: "/details",
+  validateSearch: textsOf("app", "user", "id"),
+  component: DetailsPage,
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, sessions, session]),
+  routeTree: root.addChildren([home, sessions, session, context, details]),
   basepath: BASE,
   parseSearch,
   stringifySearch,

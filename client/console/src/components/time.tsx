@@ -1,7 +1,9 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 
-const RELATIVE = new Intl.RelativeTimeFormat("en", { style: "short", numeric: "auto" });
+import { text } from "../text";
+
+const RELATIVE = new Intl.RelativeTimeFormat("en", { style: "short", numeric: "always" });
 const EXACT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "long" });
 const CLOCK = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 const UNITS = [["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
@@ -10,9 +12,9 @@ const UNITS = [["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["ho
 export function relative(date: Date, now = Date.now()): string {
   const seconds = (date.getTime() - now) / 1000;
   for (const [unit, size] of UNITS) {
-    if (Math.abs(seconds) >= size) return RELATIVE.format(Math.trunc(seconds / size), unit);
+    if (Math.abs(seconds) >= size) return RELATIVE.format(Math.round(seconds / size), unit);
   }
-  return RELATIVE.format(Math.trunc(seconds), "second");
+  return Math.abs(seconds) < 5 ? text.now : RELATIVE.format(Math.round(seconds), "second");
 }
 
 export function Ago({ time }: { time: Timestamp | undefined }) {

@@ -1,8 +1,9 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { SessionService } from "@threadkeep/client/v1";
 
-import { Empty, Failure, Loading } from "../../components/states";
+import { ChooseSession } from "../../components/choose-session";
+import { Failure, Loading } from "../../components/states";
 import { text } from "../../text";
 import { SessionView } from "./session-view";
 
@@ -13,24 +14,13 @@ export function SessionPage() {
   const { app = "", user = "", id = "", seq } = route.useSearch();
   const ref = { app, userId: user, sessionId: id };
   const { data, error, refetch } = useQuery(SessionService.method.getSession, { session: ref }, { enabled: id !== "", staleTime: 0, refetchOnWindowFocus: false });
-  if (id === "") return <Choose />;
+  if (id === "") return <ChooseSession />;
   return (
     <div className="page">
       <title>{`${id} · ${text.shell.name}`}</title>
       {error && !data && <Failure error={error} retry={() => void refetch()} />}
       {!error && !data && <Loading />}
       {data?.session && <SessionView key={data.session.uid} session={data.session} seq={seq} />}
-    </div>
-  );
-}
-
-function Choose() {
-  return (
-    <div className="page">
-      <Empty title={text.session.choose}>
-        <p>{text.session.chooseHint}</p>
-        <Link to="/sessions">{text.session.all}</Link>
-      </Empty>
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 
 import { LiveMark } from "../../components/live";
+import { SessionHead } from "../../components/session-head";
 import { Command, Empty, Failure } from "../../components/states";
 import { firstEvent, text } from "../../text";
 import { Timeline } from "./timeline";
@@ -29,19 +30,11 @@ export function SessionView({ session, seq }: Props) {
   });
   return (
     <>
-      <header className="head">
-        <div className="titles">
-          <p className="quiet crumbs">
-            <Link to="/sessions" search={{ app: ref.app }}>{ref.app || "—"}</Link> / <Link to="/sessions" search={{ app: ref.app, user: ref.userId }}>{ref.userId}</Link>
-          </p>
-          <h1 className="id">{ref.sessionId}</h1>
-        </div>
-        <div className="facts">
-          <span className="quiet">{text.session.events(BigInt(log.lastSeq))}</span>
-          {window && <span className="quiet">{text.session.window(window.events, window.tokens)}</span>}
-          <LiveMark watched={log.watched} />
-        </div>
-      </header>
+      <SessionHead session={ref}>
+        <span className="quiet">{text.session.events(BigInt(log.lastSeq))}</span>
+        {window && <span className="quiet">{text.session.window(window.events, window.tokens)}</span>}
+        <LiveMark watched={log.watched} />
+      </SessionHead>
       {(session.parent || Object.keys(session.labels).length > 0) && (
         <p className="marks">
           {session.parent?.session && (

@@ -1,0 +1,150 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { CompactionService, EventService, SessionService, StateService, StateScope, type Session, type SessionRef } from "@threadkeep/client/v1";
+import type { ReactNode } from "react";
+
+import { ChooseSession } from "../../components/choose-session";
+import { JsonText } from "../../components/json-tree";
+import { whole } from "../../components/numbers";
+import { SessionHead } from "../../components/session-head";
+import { Failure, Loading } from "../../components/states";
+import { Ago } from "../../components/time";
+import { text } from "../../text";
+
+const route = getRouteApi("/details");
+const words = text.details;
+
+/** What a session has next to its events: state, metadata, usage, branches, compactions, and where it was forked. */
+export function DetailsPage() {
+  const { app = "", user = "", id = "" } = route.useSearch();
+  const ref = { app, userId: user, sessionId: id };
+  const { data, error, refetch } = useQuery(SessionService.method.getSession, { session: ref }, { enabled: id !== "", staleTime: 0 });
+  if (id === "") return <ChooseSession />;
+  return (
+    <div className="page scrolling">
+      <title>{`${text.views.details} · ${id}`}</title>
+      {error && <Failure error={error} retry={() => void refetch()} />}
+      {!data && !error && <Loading />}
+      {data?.session && <Details session={data.session} />}
+    </div>
+  );
+}
+
+function Details({ session }: { session: Session }) {
+  const ref = session.ref!;
+  const { usage, window } = session;
+  const facts: [string, ReactNode][] = [
+    [words.created, <Ago key="" time={session.createTime} />],
+    [words.updated, <Ago key="" time={session.updateTime} />],
+    [words.expires, session.expireTime ? <Ago key="" time={session.expireTime} /> : words.never],
+    [words.events, whole(session.lastSeq)],
+    [words.window, words.counters(window?.events ?? 0n, window?.turns ?? 0n, window?.tokens ?? 0n)],
+    [words.usage, words.tokens(usage?.inputTokens ?? 0n, usage?.outputTokens ?? 0n)],
+    [words.versions, `${session.logVersion} / ${session.windowVersion}`],
+    [words.uid, <code key="">{session.uid}</code>],
+  ];
+  return (
+    <>
+      <SessionHead session={ref} />
+      <dl className="facts-list">
+        {facts.map(([name, value]) => (
+          <div key={name}><dt>{name}</dt><dd>{value}</dd></div>
+        ))}
+      </dl>
+      {session.metadataJson && <Section title={words.metadata}><JsonText json={session.metadataJson} /></Section>}
+      <StateSection session={ref} />
+      <Branches session={ref} />
+      <Compactions session={ref} />
+      <Lineage session={session} />
+    </>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return <section className="section"><h2>{title}</h2>{children}</section>;
+}
+
+function StateSection({ session }: { session: SessionRef }) {
+  const { data, error } = useQuery(StateService.method.getState, { scope: StateScope.SESSION, session }, { staleTime: 0 });
+  const values = Object.entries(data?.state?.values ?? {});
+  return (
+    <Section title={words.state(data?.state?.version ?? 0n)}>
+      {error && <Failure error={error} />}
+      {data && values.length === 0 && <p className="quiet">{words.noState}</p>}
+      {values.length > 0 && (
+        <table className="plain-table">
+          <tbody>{values.map(([key, json]) => <tr key={key}><th scope="row"><code>{key}</code></th><td><code>{json}</code></td></tr>)}</tbody>
+        </table>
+      )}
+    </Section>
+  );
+}
+
+function EventLink({ session, seq }: { session: SessionRef; seq: bigint }) {
+  return <Link to="/session" search={{ app: session.app, user: session.userId, id: session.sessionId, seq: String(seq) }}>{text.event.seq(seq)}</Link>;
+}
+
+function Branches({ session }: { session: SessionRef }) {
+  const { data, error } = useQuery(EventService.method.listBranches, { session }, { staleTime: 0 });
+  return (
+    <Section title={words.branches}>
+      {error && <Failure error={error} />}
+      {data && (
+        <table className="plain-table">
+          <tbody>
+            {data.branches.map(({ name, eventCount, firstSeq, lastSeq }) => (
+              <tr key={name}>
+                <th scope="row">{name || words.root}</th>
+                <td className="number">{eventCount === undefined ? "" : whole(eventCount)}</td>
+                <td>{firstSeq !== undefined && <EventLink session={session} seq={firstSeq} />}{firstSeq !== undefined && " – "}{lastSeq !== undefined && <EventLink session={session} seq={lastSeq} />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  );
+}
+
+function Compactions({ session }: { session: SessionRef }) {
+  const { data, error } = useQuery(CompactionService.method.listCompactions, { session }, { staleTime: 0 });
+  return (
+    <Section title={words.compactions}>
+      {error && <Failure error={error} />}
+      {data?.compactions.length === 0 && <p className="quiet">{words.noCompactions}</p>}
+      {data && data.compactions.length > 0 && (
+        <table className="plain-table">
+          <tbody>
+            {data.compactions.map((each) => (
+              <tr key={each.compactionId}>
+                <th scope="row">{each.strategy.replaceAll("_", " ")}</th>
+                <td>{text.fold.archived(each.archivedEvents)}</td>
+                <td>{text.fold.saved(each.before?.tokens ?? 0n, each.after?.tokens ?? 0n)}</td>
+                <td className="quiet">{each.actor}</td>
+                <td className="quiet"><Ago time={each.createTime} /></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  );
+}
+
+function Lineage({ session: { ref, parent } }: { session: Session }) {
+  const { app, userId, sessionId } = ref!;
+  const { data, error } = useQuery(SessionService.method.listSessions, { app, userId, forkedFrom: sessionId }, { staleTime: 0 });
+  const origin = parent?.session;
+  return (
+    <Section title={words.lineage}>
+      {error && <Failure error={error} />}
+      {origin && (
+        <p>{text.session.forkOf} <Link to="/session" search={{ app, user: origin.userId || userId, id: origin.sessionId, seq: String(parent.atSeq) }}>{origin.sessionId}</Link> {words.at(parent.atSeq)}</p>
+      )}
+      {data?.sessions.map(({ uid, ref: fork, parent: from }) => fork && (
+        <p key={uid}>{words.forkedTo} <Link to="/session" search={{ app: fork.app, user: fork.userId, id: fork.sessionId }}>{fork.sessionId}</Link> {words.at(from?.atSeq ?? 0n)}</p>
+      ))}
+      {!origin && data?.sessions.length === 0 && <p className="quiet">{words.noForks}</p>}
+    </Section>
+  );
+}
