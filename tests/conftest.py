@@ -34,6 +34,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 leave_out_public_authorities()
 
+# Collecting makes a million objects, all of which stay.
+gc.disable()
+
 _databases = count(1)
 
 __all__ = ["say"]
@@ -51,6 +54,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -149,24 +149,24 @@ def slug(name: str) -> str:
 
 def load(folder: Path = FOLDER) -> Sequence[Case]:
     """Every case, by file and in its order. Raises CaseError with all that is wrong in all files."""
-    return _all() if folder == FOLDER else _valid(folder)
-
-
-@functools.cache
-def _all() -> Sequence[Case]:
-    """Several modules need them, and reading them takes seconds."""
-    return _valid(FOLDER)
-
-
-def _valid(folder: Path) -> Sequence[Case]:
     cases, problems = read(folder)
     if problems:
         raise CaseError("\n".join(problems))
-    return tuple(cases)
+    return cases
 
 
 def read(folder: Path = FOLDER) -> tuple[list[Case], list[str]]:
     """Every case that can be run, and what is wrong with the others."""
+    return _own() if folder == FOLDER else _read(folder)
+
+
+@functools.cache
+def _own() -> tuple[list[Case], list[str]]:
+    """Several modules need them, and reading them takes seconds."""
+    return _read(FOLDER)
+
+
+def _read(folder: Path) -> tuple[list[Case], list[str]]:
     cases: dict[str, Case] = {}
     problems: list[str] = []
     for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stem != "smoke", path.name)):
