@@ -121,3 +121,22 @@ def test_an_event_is_shown_raw_and_in_other_forms(page: Page, server: ServerProc
         expect(dialog.locator("pre")).to_contain_text(words)
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+
+
+def test_words_lead_to_their_events_and_branches_are_lanes(
+    page: Page, server: ServerProcess, client: threadkeep.Client
+) -> None:
+    client.append("find", *[user(f"Line {number}") for number in range(1, 151)], user("A needle."), create_if_missing=True)
+    client.append("find", *[user(f"Line {number}") for number in range(152, 300)], user("Another needle."))
+    client.append("find", assistant("Aside.", author="writer", branch="planner.writer"))
+    page.goto(address(server, "find"))
+    expect(page.locator('[data-seq="301"].lane')).to_contain_text("planner.writer")
+    page.get_by_label("Find").fill("needle")
+    page.get_by_label("Find").press("Enter")
+    expect(page.get_by_text("1 of 2")).to_be_visible()
+    expect(page.get_by_text("A needle.", exact=True)).to_be_in_viewport()
+    page.get_by_role("button", name="Next hit").click()
+    expect(page.get_by_text("Another needle.", exact=True)).to_be_in_viewport()
+    page.get_by_label("Find").fill("no such words")
+    page.get_by_label("Find").press("Enter")
+    expect(page.get_by_text("nothing found")).to_be_visible()

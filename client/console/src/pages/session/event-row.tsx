@@ -1,5 +1,5 @@
 import { type SessionEvent } from "@threadkeep/client";
-import { memo } from "react";
+import { memo, type CSSProperties } from "react";
 
 import { AuthorMark, colorOf, roleOf } from "../../components/author";
 import { Icon } from "../../components/icons";
@@ -31,13 +31,13 @@ export const EventRow = memo(function EventRow({ seq, event, pairs, isMarked, go
   }
   const role = roleOf(event);
   const parts = event.message?.parts ?? [];
-  const states = [event.archived && "archived", event.synthetic && "synthetic", startsTurn(event) && "turn", isMarked && "marked"];
+  const states = [event.archived && "archived", event.synthetic && "synthetic", startsTurn(event) && "turn", isMarked && "marked", event.branch && "lane"];
   return (
     <article className={["event", role, ...states].filter(Boolean).join(" ")} data-seq={seq} aria-labelledby={`event-${seq}`} aria-posinset={seq}>
       <div className="gutter">
         <AuthorMark event={event} />
       </div>
-      <div className="content">
+      <div className="content" data-color={colorOf(event)} style={laneOf(event.branch)}>
         <header id={`event-${seq}`}>
           <span className="name" data-color={colorOf(event)}>{event.author || text.event.roles[role]}</span>
           {event.author && <span className="quiet">{event.authorRole || text.event.roles[role]}</span>}
@@ -63,6 +63,12 @@ export const EventRow = memo(function EventRow({ seq, event, pairs, isMarked, go
     </article>
   );
 });
+
+/** Segments of a branch that still move its lane. */
+const MOST_LANES = 6;
+
+/** Returns the lane of a branch: one for each segment of its path. */
+const laneOf = (branch: string): CSSProperties => ({ "--lane": branch ? Math.min(MOST_LANES, branch.split(".").length) : 0 }) as CSSProperties;
 
 /** Returns the query of the page with another seq. */
 function addressOf(seq: number): string {

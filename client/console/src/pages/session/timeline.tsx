@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useMemo, useRef, useState, type FormEvent } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { Icon } from "../../components/icons";
 import { text } from "../../text";
@@ -9,6 +9,7 @@ import type { SessionEvent } from "@threadkeep/client";
 import type { Compaction, SessionRef } from "@threadkeep/client/v1";
 import { FoldRow } from "./fold-row";
 import { foldsOf, Rows, type Fold } from "./folds";
+import { JumpBar } from "./jump-bar";
 import { Inspector } from "./inspector";
 import { pairsOf } from "./tool-calls";
 import type { Log } from "./use-log";
@@ -105,22 +106,15 @@ export function Timeline({ log, session, compactions, seq, show }: Props) {
     setFollowing(scrollHeight - scrollTop - clientHeight < NEAR);
   };
   const pairs = useMemo(() => pairsOf(log.loaded), [log.loaded]);
-  const jump = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const wanted = Number(new FormData(event.currentTarget).get("seq"));
-    if (!(wanted >= 1)) return;
-    goTo(Math.min(wanted, lastSeq));
-    void navigate({ search: (before) => ({ ...before, seq: String(Math.min(wanted, lastSeq)) }), replace: true });
+  const jump = (wanted: number) => {
+    const found = Math.max(1, Math.min(wanted, lastSeq));
+    goTo(found);
+    void navigate({ search: (before) => ({ ...before, seq: String(found) }), replace: true });
   };
   return (
     <section className="timeline" aria-label={text.session.timeline}>
       <div className="toolbar">
-        <form onSubmit={jump}>
-          <label className="inline">
-            {text.session.jump}
-            <input name="seq" type="number" min={1} max={lastSeq} inputMode="numeric" defaultValue={seq} />
-          </label>
-        </form>
+        <JumpBar session={session} lastSeq={lastSeq} seq={seq} jump={jump} />
         <label className="switch" title={text.session.followHint}>
           <input type="checkbox" role="switch" checked={isFollowing} onChange={(event) => setFollowing(event.target.checked)} />
           <span>{text.session.follow}</span>

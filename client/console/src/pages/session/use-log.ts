@@ -102,11 +102,18 @@ export function useLog(ref: SessionRef, opened: number, visible: readonly number
     receive,
   );
 
-  const loaded = results.flatMap(({ data }) => (data ? [data] : []));
+  const loaded = useSame(results.flatMap(({ data }) => (data ? [data] : [])));
   const at = (seq: number) => results[pages.indexOf(pageOf(seq))]?.data?.get(seq);
   const failed = results.find(({ error }) => error);
   const retry = () => results.forEach((result) => result.error && void result.refetch());
   return { lastSeq, at, loaded, error: failed?.error ?? null, watched, ending, retry };
+}
+
+/** Returns the list of the last time while it has the same items, so that what depends on it is not rendered again. */
+function useSame<Item>(list: Item[]): Item[] {
+  const kept = useRef(list);
+  if (list.length !== kept.current.length || list.some((each, at) => each !== kept.current[at])) kept.current = list;
+  return kept.current;
 }
 
 function endingOf(kind: SessionChangeKind): Log["ending"] {
