@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parents[1] / "docs"
-SHOWN = {".md", ".svg"}
+SHOWN = {".md", ".png", ".svg"}
 """Pages and images."""
 COPIED = DOCS / "benchmarks"
 """All of its files are on the site."""
