@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from tests.support.runs.thoroughness import some
 from threadkeep.v1 import event_removal_pb2 as rm
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1.state_pb2 import StateScope
@@ -182,7 +183,7 @@ class TestAtomic:
 class TestResumable:
     @pytest.mark.parametrize("name", VIEWS)
     async def test_resuming_from_every_token_delivers_the_rest(self, workload: Workload, name: str) -> None:
-        """Resumes on the next server, if there are several."""
+        """Resumes on the next server, if there are several. In the short form, from every third token."""
         await check_rests(workload, VIEWS[name], workload.received[name])
 
     @pytest.mark.parametrize("name", VIEWS)
@@ -233,5 +234,5 @@ async def check_rests(workload: Workload, view: View, received: Transcript) -> N
     async with asyncio.timeout(WITHIN), AsyncExitStack() as stack:
         taps = [await stack.enter_async_context(subscriber(address)) for address in workload.addresses]
         async with asyncio.TaskGroup() as group:
-            for number in range(len(received.bookmarks)):
+            for number in some(range(len(received.bookmarks)), 3):
                 group.create_task(check(number))

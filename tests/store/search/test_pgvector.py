@@ -17,6 +17,7 @@ from threadkeep_server.store.sql.store import open_store
 
 
 @pytest.mark.postgres
+@pytest.mark.sampled(2)
 class TestVectors(
     DurableMemoryRows,
     VectorModelRows,
