@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 
 import threadkeep
+from tests.sdk import console
+from tests.support.runs.thoroughness import LONG
 from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import ServerProcess
 from threadkeep import assistant, media, reasoning, tool_call, tool_result, user
 
-AXE = Path(__file__).parents[2] / "client" / "console" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = console.PACKAGE / "node_modules/axe-core/axe.min.js"
 MARK = "window.hit=1"
 SVG = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{MARK}"><script>{MARK}</script></svg>'
 CORPUS = (
@@ -80,11 +80,21 @@ def test_markup_of_messages_makes_no_elements(page: Page, server: ServerProcess,
         assert all(href and href.startswith(("http:", "https:", "mailto:")) for href in links), links
 
 
+PAGES = (
+    "sessions",
+    "session?app=shop&user=alice&id=axe",
+    "context?app=shop&user=alice&id=axe",
+    "details?app=shop&user=alice&id=axe",
+    "session?app=shop&user=alice&id=none",
+    "nowhere",
+)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_accessible(page: Page, server: ServerProcess, client: threadkeep.Client, scheme: str) -> None:
-    if not AXE.exists():
-        require("browser")
-        pytest.skip("axe-core is installed by `make lint-clients`")
+    """In the short form, each scheme has half of the pages."""
+    require("typescript")
+    console.install_packages()
     client.append(
         "axe",
         user("Where is **my order**?"),
@@ -94,14 +104,7 @@ def test_pages_are_accessible(page: Page, server: ServerProcess, client: threadk
         create_if_missing=True,
     )
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    for path in (
-        "sessions",
-        "session?app=shop&user=alice&id=axe",
-        "context?app=shop&user=alice&id=axe",
-        "details?app=shop&user=alice&id=axe",
-        "session?app=shop&user=alice&id=none",
-        "nowhere",
-    ):
+    for path in PAGES if LONG else PAGES[scheme == "dark" :: 2]:
         page.goto(f"http://{server.http_address}/console/{path}")
         page.locator(".live, [role=alert], .notice, .gauge, .facts-list").first.wait_for()
         page.wait_for_timeout(200)

@@ -22,6 +22,11 @@ def install() -> None:
     with building("typescript"):
         npm.install()
         npm.run("npm", "run", "build")
+    install_packages()
+
+
+def install_packages() -> None:
+    """Installs what the console's lock file names."""
     installed, lock = PACKAGE / "node_modules" / ".package-lock.json", PACKAGE / "package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
         run("npm", "ci", "--no-audit", "--no-fund")

@@ -13,7 +13,20 @@ from collections import Counter
 import pytest
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
-PARTS = ("sdk", "conformance", "integrations", "faults", "scenarios", "feed", "chat", "api", "migration", "store", "unit")
+PARTS = (
+    "sdk",
+    "console",
+    "conformance",
+    "integrations",
+    "faults",
+    "scenarios",
+    "feed",
+    "chat",
+    "api",
+    "migration",
+    "store",
+    "unit",
+)
 """The folders of tests, the slowest groups first."""
 _ENGINE = re.compile(r"\b(sqlite|postgresql)\b")
 _WORKLOAD = re.compile(r"\bpostgresql-\w+-servers\b")
@@ -66,6 +79,8 @@ def _group(nodeid: str, seen: Counter[str]) -> str:
         # and Java's and Rust's build the client too.
         language = _first(_LANGUAGE, file.replace("_", " "))
         return language if language in ("java", "rust") else file if language else nodeid
+    if part == "console":  # its tests share a browser
+        return part
     if part == "feed":  # the tests of a workload share its servers
         return f"feed {_first(_WORKLOAD, test) or _first(_ENGINE, test)}"
     return f"{file} {_first(_ENGINE, test)}"
