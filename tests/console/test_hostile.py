@@ -59,6 +59,8 @@ def test_hostile_content_is_text(page: Page, server: ServerProcess, client: thre
     for seq in range(1, len(events) + 1, 5):
         page.goto(f"http://{server.http_address}/console/session?app=shop&user=alice&id=hostile&seq={seq}")
         expect(page.locator(f'[data-seq="{seq}"]')).to_be_in_viewport()
+    page.goto(f"http://{server.http_address}/console/search?app=shop&user=alice&id=hostile&q=window.hit")
+    expect(page.locator(".excerpt").first).to_be_visible()
     page.goto(f"http://{server.http_address}/console/sessions?prefix=hostile")
     expect(page.get_by_role("link", name="hostile")).to_be_visible()
     page.goto(
@@ -87,6 +89,7 @@ PAGES = (
     "details?app=shop&user=alice&id=axe",
     "session?app=shop&user=alice&id=none",
     "nowhere",
+    "search?app=shop&user=alice&q=order",
 )
 
 
@@ -106,7 +109,7 @@ def test_pages_are_accessible(page: Page, server: ServerProcess, client: threadk
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for path in PAGES if LONG else PAGES[scheme == "dark" :: 2]:
         page.goto(f"http://{server.http_address}/console/{path}")
-        page.locator(".live, [role=alert], .notice, .gauge, .facts-list").first.wait_for()
+        page.locator(".live, [role=alert], .notice, .hit, .gauge, .facts-list").first.wait_for()
         page.wait_for_timeout(200)
         page.evaluate(AXE.read_text())  # by the debugger: the policy forbids scripts of others
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations)")

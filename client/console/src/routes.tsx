@@ -9,6 +9,7 @@ import { parseSearch, stringifySearch, textsOf } from "./search-params";
 import { BASE } from "./place";
 import { ContextPage } from "./pages/context/context-page";
 import { DetailsPage } from "./pages/details/details-page";
+import { SearchPage } from "./pages/search/search-page";
 import { SessionPage } from "./pages/session/session-page";
 import { SessionsPage } from "./pages/sessions/sessions-page";
 
@@ -50,8 +51,15 @@ const details = createRoute({
   component: DetailsPage,
 });
 
+const search = createRoute({
+  getParentRoute: () => root,
+  path: "/search",
+  validateSearch: textsOf("q", "app", "user", "id", "show"),
+  component: SearchPage,
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, sessions, session, context, details]),
+  routeTree: root.addChildren([home, sessions, session, context, details, search]),
   basepath: BASE,
   parseSearch,
   stringifySearch,

@@ -5,4 +5,5 @@ import { text } from "../text";
 
 export const pages = [
   { to: "/sessions", label: text.shell.sessions, icon: "sessions" },
+  { to: "/search", label: text.shell.search, icon: "search" },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[];

@@ -1,0 +1,60 @@
+// Fields of a form whose values are in the address.
+
+import { useEffect, useState } from "react";
+
+/** Milliseconds after the last key before a text is applied. */
+const PAUSE = 350;
+
+interface Props {
+  label: string;
+  value: string;
+  hint?: string | undefined;
+  apply: (value: string) => void;
+  isLarge?: boolean;
+}
+
+/** A text that is applied when its writer pauses. */
+export function TextField({ label, value, hint, apply, isLarge = false }: Props) {
+  const [written, setWritten] = useState(value);
+  useEffect(() => setWritten(value), [value]);
+  useEffect(() => {
+    if (written === value) return undefined;
+    const timer = setTimeout(() => apply(written), PAUSE);
+    return () => clearTimeout(timer);
+  });
+  return (
+    <label className={isLarge ? "large" : undefined}>
+      {label}
+      <input
+        type="search"
+        spellCheck={false}
+        autoComplete="off"
+        placeholder={hint}
+        value={written}
+        onChange={(event) => setWritten(event.target.value)}
+        onKeyDown={(event) => event.key === "Enter" && apply(written)}
+      />
+    </label>
+  );
+}
+
+/** Values of which one is chosen, as tabs. */
+export function Tabs<Name extends string>({ legend, names, chosen, apply }: { legend: string; names: Readonly<Record<Name, string>>; chosen: Name; apply: (name: Name) => void }) {
+  return (
+    <fieldset className="tabs">
+      <legend className="hidden">{legend}</legend>
+      {(Object.keys(names) as Name[]).map((name) => (
+        <label key={name}>
+          <input type="radio" name={legend} className="hidden" checked={name === chosen} onChange={() => apply(name)} />
+          {names[name]}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Returns the values of an address with one of them set, or without it if it is empty. */
+export function withValue<Values extends object>(values: Values, name: keyof Values, value: string): Values {
+  const { [name]: _, ...others } = values;
+  return (value === "" ? others : { ...others, [name]: value }) as Values;
+}

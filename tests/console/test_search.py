@@ -1,0 +1,33 @@
+"""Searches in every mode side by side."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+import threadkeep
+from tests.support.servers.server_process import ServerProcess
+from threadkeep import assistant, user
+
+
+def test_a_query_shows_its_hits_by_mode_with_their_places(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+    client.append(
+        "quarry",
+        user("Does the zeppelin to Friedrichshafen fly?"),
+        assistant("The zeppelins fly on Monday. <b>Zeppelin</b> 🎈 tours are sold out.", author="planner"),
+        create_if_missing=True,
+    )
+    page.goto(f"http://{server.http_address}/console/search")
+    expect(page.get_by_text("What are you looking for?")).to_be_visible()
+    page.get_by_label("App").fill("shop")
+    page.get_by_label("Query").fill("zeppelin")
+    literal, ranked = page.get_by_role("region", name="Literal"), page.get_by_role("region", name="Ranked")
+    expect(literal.get_by_role("listitem").filter(has_text="quarry")).to_have_count(2)
+    expect(literal.locator("mark").last).to_have_text("Zeppelin")  # offsets count code points
+    expect(ranked.locator("mark").first).to_be_visible()
+    expect(ranked.get_by_text("Literal #1")).to_be_visible()
+    expect(page.get_by_role("region", name="Semantic")).to_contain_text("no embedder")
+    assert page.locator(".excerpt b").count() == 0
+    page.get_by_text("Ranked", exact=True).first.click()
+    expect(literal).to_have_count(0)
+    ranked.get_by_role("link", name="quarry #2").click()
+    expect(page.locator('[data-seq="2"]')).to_be_in_viewport()
