@@ -73,6 +73,14 @@ def test_crate_is_packed_with_what_it_needs(name: str) -> None:
     assert others == [f"examples/{name.replace('-', '_')}_chat.rs"]
 
 
+def test_crates_are_found_next_to_the_client_by_their_paths(tmp_path: Path) -> None:
+    """As the pages say; cargo then takes the client's manifest for that of the adapters' workspace."""
+    rust.cargo("init", "--quiet", "--vcs", "none", "--name", "hello", folder=tmp_path)
+    for crate in (CLIENT, *(CRATES / name for name in adapters())):
+        rust.cargo("add", "--quiet", "--path", str(crate), folder=tmp_path)
+    rust.cargo("generate-lockfile", "--quiet", folder=tmp_path)
+
+
 @pytest.mark.parametrize("name", adapters())
 def test_adapter_has_a_page_in_the_tables(name: str) -> None:
     page = f"{name}.md"
