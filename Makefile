@@ -141,6 +141,10 @@ test-scenarios: setup postgres ## Run the long stories: a session of a million t
 test-sdk: setup ## Test the clients: their own tests, packages, quickstarts, a page in a browser
 	$(PARALLEL) tests/sdk $(ARGS)
 
+.PHONY: test-console
+test-console: setup ## Test the web console in Chromium
+	$(PARALLEL) tests/console $(ARGS)
+
 .PHONY: lint-clients
 lint-clients: setup ## Run the linters and type checks of the clients, and build the documentation of those of Java and Rust
 	$(PYTEST) tests/sdk -m linters $(ARGS)
