@@ -39,7 +39,7 @@ function useMode(name: ModeName, query: Query, isOn: boolean): Column {
   return useQuery(SearchService.method.searchEvents, request, { enabled: isOn, placeholderData: (before) => before, retry: false });
 }
 
-/** Returns the columns by mode. All modes are asked, also those that are not shown: their places are part of every hit. */
+/** Returns the columns by mode. All modes are requested, also those that are not shown: their places are part of every hit. */
 export function useHits(query: Query, isOn: boolean): Record<ModeName, Column> {
   return {
     literal: useMode("literal", query, isOn),
