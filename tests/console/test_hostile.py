@@ -90,6 +90,8 @@ PAGES = (
     "session?app=shop&user=alice&id=none",
     "nowhere",
     "search?app=shop&user=alice&q=order",
+    "changes?show=consumers",
+    "changes",
 )
 
 

@@ -7,6 +7,7 @@ import { Shell } from "./components/shell";
 import { Failure, NotFound } from "./components/states";
 import { parseSearch, stringifySearch, textsOf } from "./search-params";
 import { BASE } from "./place";
+import { ChangesPage } from "./pages/changes/changes-page";
 import { ContextPage } from "./pages/context/context-page";
 import { DetailsPage } from "./pages/details/details-page";
 import { SearchPage } from "./pages/search/search-page";
@@ -58,8 +59,15 @@ const search = createRoute({
   component: SearchPage,
 });
 
+const changes = createRoute({
+  getParentRoute: () => root,
+  path: "/changes",
+  validateSearch: textsOf("app", "user", "show", "consumer"),
+  component: ChangesPage,
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, sessions, session, context, details, search]),
+  routeTree: root.addChildren([home, sessions, session, context, details, search, changes]),
   basepath: BASE,
   parseSearch,
   stringifySearch,

@@ -6,4 +6,5 @@ import { text } from "../text";
 export const pages = [
   { to: "/sessions", label: text.shell.sessions, icon: "sessions" },
   { to: "/search", label: text.shell.search, icon: "search" },
+  { to: "/changes", label: text.shell.changes, icon: "changes" },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[];
