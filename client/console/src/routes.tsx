@@ -10,6 +10,8 @@ import { BASE } from "./place";
 import { ChangesPage } from "./pages/changes/changes-page";
 import { ContextPage } from "./pages/context/context-page";
 import { DetailsPage } from "./pages/details/details-page";
+import { OverviewPage } from "./pages/overview/overview-page";
+import { PoliciesPage } from "./pages/policies/policies-page";
 import { SearchPage } from "./pages/search/search-page";
 import { SessionPage } from "./pages/session/session-page";
 import { SessionsPage } from "./pages/sessions/sessions-page";
@@ -66,8 +68,17 @@ const changes = createRoute({
   component: ChangesPage,
 });
 
+const overview = createRoute({ getParentRoute: () => root, path: "/overview", component: OverviewPage });
+
+const policies = createRoute({
+  getParentRoute: () => root,
+  path: "/policies",
+  validateSearch: textsOf("app", "user", "id"),
+  component: PoliciesPage,
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, sessions, session, context, details, search, changes]),
+  routeTree: root.addChildren([home, sessions, session, context, details, search, changes, overview, policies]),
   basepath: BASE,
   parseSearch,
   stringifySearch,

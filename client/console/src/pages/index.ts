@@ -4,7 +4,9 @@ import type { IconName } from "../components/icons";
 import { text } from "../text";
 
 export const pages = [
+  { to: "/overview", label: text.shell.overview, icon: "overview" },
   { to: "/sessions", label: text.shell.sessions, icon: "sessions" },
   { to: "/search", label: text.shell.search, icon: "search" },
   { to: "/changes", label: text.shell.changes, icon: "changes" },
+  { to: "/policies", label: text.shell.policies, icon: "policy" },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[];
