@@ -113,7 +113,7 @@ def test_pages_are_accessible(page: Page, server: ServerProcess, client: threadk
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for path in PAGES if LONG else PAGES[scheme == "dark" :: 2]:
         page.goto(f"http://{server.http_address}/console/{path}")
-        page.locator(".live, [role=alert], .notice, .hit, .levels, .gauge, .facts-list").first.wait_for()
+        page.locator(".live, [role=alert], .notice, .hit, .levels, .gauge, .facts-list, main table").first.wait_for()
         page.wait_for_timeout(200)
         page.evaluate(AXE.read_text())  # by the debugger: the policy forbids scripts of others
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations)")
