@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from tests.conformance.drivers import ROOT, building
@@ -22,6 +23,8 @@ def install() -> None:
     with building("typescript"):
         npm.install()
         npm.run("npm", "run", "build")
+        # As in the package: the build lists the licenses of what it bundles.
+        shutil.copy(ROOT / "LICENSE", npm.PACKAGE)
     install_packages()
 
 
