@@ -20,6 +20,7 @@ from tests.support.runs.scheduler import Spread, in_order
 from tests.support.runs.short_form import leave_out, left_out
 from tests.support.runs.thoroughness import examples
 from tests.support.servers.authorities import leave_out_public_authorities
+from threadkeep_server.app.tuning import collect_rarely
 
 # Deadlines measure the machine, not the code. In CI the examples are the same in every run; elsewhere each run looks further.
 settings.register_profile(
@@ -51,9 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """The garbage collector passes over the tests and their modules, and collects as seldom as in a server: it took a fifth of
     the run."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    collect_rarely()
     gc.enable()
 
 

@@ -64,11 +64,11 @@ RECIPES: Mapping[str, Recipe] = {
 }
 
 
-def is_needed(command: Sequence[str]) -> bool:
+def is_needed(command: Sequence[str], folder: Path) -> bool:
     """Whether a command of a build does something: installing what is installed takes longer than all else together."""
     if command[:2] != ("npm", "ci"):
         return True
-    installed, lock = _TYPESCRIPT / "node_modules" / ".package-lock.json", _TYPESCRIPT / "package-lock.json"
+    installed, lock = folder / "node_modules" / ".package-lock.json", folder / "package-lock.json"
     return not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime
 
 
@@ -109,7 +109,7 @@ def building(language: str) -> Iterator[None]:
 
 
 def _run(language: str, recipe: Recipe) -> None:
-    for command in filter(is_needed, recipe.build):
+    for command in (command for command in recipe.build if is_needed(command, recipe.folder)):
         try:
             done = subprocess.run(
                 command,

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import threadkeep
-from tests.sdk import console
+from tests.sdk import console, npm
 from tests.support.runs.thoroughness import LONG
 from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import ServerProcess
@@ -101,7 +101,7 @@ PAGES = (
 def test_pages_are_accessible(page: Page, server: ServerProcess, client: threadkeep.Client, scheme: str) -> None:
     """In the short form, each scheme has half of the pages."""
     require("typescript")
-    console.install_packages()
+    npm.install(console.PACKAGE)
     client.append(
         "axe",
         user("Where is **my order**?"),

@@ -25,14 +25,7 @@ def install() -> None:
         npm.run("npm", "run", "build")
         # As in the package: the build lists the licenses of what it bundles.
         shutil.copy(ROOT / "LICENSE", npm.PACKAGE)
-    install_packages()
-
-
-def install_packages() -> None:
-    """Installs what the console's lock file names."""
-    installed, lock = PACKAGE / "node_modules" / ".package-lock.json", PACKAGE / "package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        run("npm", "ci", "--no-audit", "--no-fund")
+    npm.install(PACKAGE)
 
 
 def build(target: Path = STATIC) -> None:

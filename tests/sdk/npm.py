@@ -22,11 +22,11 @@ def run(*command: str, cwd: Path = PACKAGE, within: float = 300, **more: str) ->
     return readme.run(command, cwd, os.environ | more, seconds=within)
 
 
-def install() -> None:
-    """Installs what the lock file names, unless it is installed already."""
+def install(package: Path = PACKAGE) -> None:
+    """Installs what the lock file of a package names, unless it is installed already."""
     command = ("npm", "ci", "--no-audit", "--no-fund")
-    if is_needed(command):
-        run(*command, within=300)
+    if is_needed(command, package):
+        run(*command, cwd=package, within=300)
 
 
 def packed() -> Path:
