@@ -57,7 +57,10 @@ def run_import(source: object, address: str, *options: str) -> Imported:
 
 
 async def killed_import(source: object, address: str, session: SessionRef, *options: str) -> int:
-    """Imports, and ends it as kill -9 does once the session has events; returns how many it has then."""
+    """Imports, and ends it as kill -9 does once the session has events; returns how many it has at least.
+
+    The server may still store the append that was in flight.
+    """
     silent = subprocess.DEVNULL
     started = subprocess.Popen(command(source, address, *options), stdout=silent, stderr=silent)  # noqa: ASYNC220
     deadline = time.monotonic() + _WITHIN
