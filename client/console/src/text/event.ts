@@ -1,0 +1,37 @@
+// Texts of an event.
+
+import { whole } from "../components/numbers";
+
+export const event = {
+  roles: { user: "user", assistant: "assistant", system: "system", tool: "tool", unknown: "unknown" },
+  seq: (seq: bigint) => `#${seq}`,
+  archived: "archived",
+  archivedHint: "Outside the window: a compaction or a removal took it out. It stays readable.",
+  synthetic: "synthetic",
+  syntheticHint: (source: string) => `Inserted by a compaction${source ? `: ${source}` : ""}`,
+  erased: "The content of this event was erased.",
+  empty: "No content in parts",
+  native: (format: string) => `native: ${format}`,
+  turn: "Turn",
+  reasoning: "Reasoning",
+  encrypted: "Reasoning that only its provider can read",
+  call: "calls",
+  result: "result of",
+  failed: "failed",
+  answered: "answered",
+  pending: "no result yet",
+  arguments: "Arguments",
+  tokens: (count: bigint) => `${whole(count)} tokens`,
+  showAll: (characters: number) => `Show all of ${whole(characters)} characters`,
+  showLess: "Show less",
+  data: "Data",
+  unknownPart: "A part of a newer version",
+  media: (kind: string, size: string) => `${kind}, ${size}`,
+  remote: "Media elsewhere. Nothing is loaded from it.",
+  file: (id: string) => `File ${id} at the provider`,
+  copyLink: "Copy the address of this event",
+  copied: "Copied",
+  branch: "branch",
+  loading: "Loading",
+  image: "Image of the message",
+} as const;

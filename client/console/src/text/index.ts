@@ -1,0 +1,37 @@
+// All texts of the console, in English: one file per area.
+
+import { changes, consumers } from "./changes";
+import { context } from "./context";
+import { details } from "./details";
+import { event } from "./event";
+import { overview } from "./overview";
+import { policies } from "./policies";
+import { search } from "./search";
+import { fold, inspector, session, views } from "./session";
+import { sessions } from "./sessions";
+import { live, shell, signIn, states, theme } from "./shell";
+
+export { adviceFor } from "./advice";
+export { firstEvent } from "./commands";
+
+export const text = {
+  now: "now",
+  shell,
+  theme,
+  states,
+  live,
+  signIn,
+  sessions,
+  search,
+  changes,
+  consumers,
+  overview,
+  policies,
+  session,
+  views,
+  context,
+  details,
+  fold,
+  inspector,
+  event,
+} as const;

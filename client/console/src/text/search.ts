@@ -1,0 +1,46 @@
+// Texts of the search.
+
+import { plural } from "./plural";
+
+export const search = {
+  title: "Search",
+  hint: "One query in every mode, side by side",
+  query: "Query",
+  queryHint: "A word, a phrase or a question",
+  any: "any",
+  show: "Modes",
+  sideBySide: "Side by side",
+  modes: { literal: "Literal", ranked: "Ranked", semantic: "Semantic", hybrid: "Hybrid" },
+  meanings: {
+    literal: "The exact characters, without case, in order of time",
+    ranked: "The words, rare ones first, in any form",
+    semantic: "The meaning, by distance of embeddings",
+    hybrid: "Ranked and semantic, merged by place",
+  },
+  scores: {
+    literal: "",
+    ranked: "Fraction of the query's words, rare ones weighing more, or half of that of an adjacent event. The order uses more signals.",
+    semantic: "Cosine of the embeddings of query and event.",
+    hybrid: "The greater of the words' fraction and the cosine's place. The order merges the places of both modes.",
+  },
+  score: "Score",
+  fields: { 0: "", 1: "", 2: "tool call", 3: "tool result", 4: "media" },
+  adjacent: "next to a match",
+  byMeaning: "by meaning",
+  noWordHint: "The event has none of the query's words.",
+  alsoAt: (mode: string, place: number) => `${mode} #${place}`,
+  neighbors: "Events around it",
+  here: "this hit",
+  count: (count: number, hasMore: boolean) => (hasMore ? `best ${count}` : plural(count, "hit")),
+  none: "No event matches in this mode.",
+  noEmbedder: "The server has no embedder, so it cannot compare meanings.",
+  noEmbedderHint: "This one needs no model. It tolerates typos, but does not capture meaning:",
+  embedderCommand: "THREADKEEP_EMBEDDER=hashing make serve",
+  fallback: "The embedder did not respond. These are the ranked hits.",
+  lag: (count: bigint) => `${plural(count, "event")} without an embedding yet.`,
+  incomplete: (count: bigint) => (count > 0n ? `${plural(count, "event")} not searched: not indexed yet.` : "Not all events were searched: some are not indexed yet."),
+  truncated: "More events match than were ranked.",
+  emptyTitle: "What are you looking for?",
+  emptyHint: "Archived events are searched too. Each mode reads the query in its own way:",
+  emptyCommand: "The same from a shell:",
+} as const;
