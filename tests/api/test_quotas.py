@@ -103,3 +103,11 @@ def test_sessions_that_appends_create_count_and_those_that_exist_are_appended_to
 def _create(wire: Streams, count: int) -> None:
     for number in range(count):
         wire.call("CreateSession", session=ref("small", f"s{number}"), token=token("small"))
+
+
+def test_a_caller_sees_its_limits_and_what_it_uses_but_not_what_others_use(wire: Streams) -> None:
+    quotas = {each.name: each for each in wire.call("GetServerInfo", token=token("carol")).caller.quotas}
+    assert sorted(quotas) == ["bytes_per_second_of_caller", "events_per_tenant", "sessions_per_tenant", "streams_per_caller"]
+    assert quotas["bytes_per_second_of_caller"].limit == RATE
+    assert quotas["streams_per_caller"].HasField("used")
+    assert not quotas["sessions_per_tenant"].HasField("used")

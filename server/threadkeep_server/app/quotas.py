@@ -6,9 +6,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from ..config.quotas import QuotaSettings
-from ..domain.rates import RateLimiter, Rates
+from ..domain.model import Caller
+from ..domain.rates import QuotaUse, RateLimiter, Rates
+from ..domain.roles import ADMIN, OPS
 from ..service.feed.subscriptions import Quota
 from ..service.storage_quota import StorageQuota
 from ..store.contract.maintenance import MaintenanceStore, Totals
@@ -18,8 +21,31 @@ from ..transport.rpc import Method
 _UNLIMITED = 1 << 62
 
 
-def limits_of(settings: QuotaSettings) -> Callable[[Method], Method] | None:
-    """Returns what limits a method; None without limits."""
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """The limits of calls and of storage. None: there is no such limit."""
+
+    rates: RateLimiter
+    streams: Quota | None
+    most_streams: int
+    storage: StorageQuota | None
+
+    def limiting(self) -> Callable[[Method], Method] | None:
+        """Returns what limits a method; None without limits."""
+        return limiting(self.rates, self.streams) if self.rates.active or self.streams else None
+
+    def used(self, caller: Caller) -> list[QuotaUse]:
+        """Returns the limits with what is used of them. What all callers of the tenant use is for those who may count totals:
+        it would reveal the activity of others."""
+        counts = not caller.is_bound and bool(caller.roles & {ADMIN, OPS})
+        found = self.rates.used(caller, tenant=counts) if self.rates.active else []
+        if self.streams is not None:
+            found.append(QuotaUse("streams_per_caller", self.most_streams, self.streams.held_by(caller)))
+        return found + ([] if self.storage is None else self.storage.used(caller.tenant, counted=counts))
+
+
+def quotas_of(settings: QuotaSettings, storage: StorageQuota | None) -> Quotas:
+    """Returns the quotas of the settings."""
     caller, tenant = (
         Rates(
             getattr(settings, f"{owner}_requests_per_second"),
@@ -28,11 +54,9 @@ def limits_of(settings: QuotaSettings) -> Callable[[Method], Method] | None:
         )
         for owner in ("caller", "tenant")
     )
-    rates = RateLimiter(caller, tenant, time.monotonic)
     most = settings.max_streams_per_caller
-    if not rates.active and not most:
-        return None
-    return limiting(rates, Quota("streams", most=_UNLIMITED, most_per_caller=most) if most else None)
+    streams = Quota("streams", most=_UNLIMITED, most_per_caller=most) if most else None
+    return Quotas(RateLimiter(caller, tenant, time.monotonic), streams, most, storage)
 
 
 @asynccontextmanager

@@ -53,6 +53,7 @@ from ..transport.asgi import ASGIApp
 from ..transport.audit.file import AuditFile, audit_file
 from ..transport.audit.trail import Trail
 from ..transport.auth import DEFAULT_TENANT, Authenticator
+from ..transport.call_stats import CallStats
 from ..transport.connections import ConnectionLimits
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.feed_encoder import delivery_change
@@ -84,7 +85,7 @@ from . import compaction, identity
 from .feed import FeedServices, open_feed
 from .master_keys import key_setting, open_master_keys
 from .open_files import most_connections
-from .quotas import limits_of, open_storage_quota
+from .quotas import Quotas, open_storage_quota, quotas_of
 from .receipts import open_receipt_key
 from .search import SearchServices, open_search
 
@@ -156,12 +157,12 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         feed = await stack.enter_async_context(open_feed(settings, store))
         append_streams = AppendStreams()
         seal = Seal(info.store_id, bytes.fromhex(info.token_key))
+        quotas, stats = quotas_of(settings, quota), CallStats()
         services = _services(
             store, sessions, quota, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
         )
-        optional = (limits_of(settings), None if trail is None else trail.audited)
-        around = [*(each for each in optional if each is not None), paced(Pace())]
-        services = [replace(service, around=tuple(around)) for service in services]
+        services.append(_about(settings, store, search, limits, quotas, counter, compacting.model))
+        services = _around(services, quotas, trail, stats)
         guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
         sweeper = Sweeper(sessions, store, guard, settings.sweep_interval.total_seconds())
         stack.callback(asyncio.create_task(sweeper.run(), name="sweeper").cancel)
@@ -169,7 +170,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls, memory = CallLimit(settings.max_calls), MemoryRoute(search.memory, authenticator, trail)
         lost, failed = None if audit is None else audit.lost, logins.total if settings.authenticated else None
-        sources = replace(feed.sources(store), embedding=search.stats, compaction=compacting.stats)
+        sources = replace(feed.sources(store), embedding=search.stats, compaction=compacting.stats, calls=stats.durations)
         sources = replace(sources, audit_lost=lost, failed_logins=failed, sweep_held=lambda: sweeper.hold is not None)
 
         def app(served: Sequence[Service], metrics: bool, memory: MemoryRoute | None, console: Console | None) -> ASGIApp:
@@ -277,10 +278,7 @@ def _services(
     forks = ForkService(store, sessions, time.time_ns, new_event_id, quota)
     make_draft = DraftMaker(new_event_id, counter.count)
     compactions = CompactionServicer(compacting.compaction, compacting.policies, limits, tokens, make_draft)
-    semantic = search.ranked.best_mode is SearchMode.HYBRID
-    about = About(version("threadkeep"), counter.name, compacting.model, search.memory.enabled, semantic)
     subscriptions = SubscriptionServicer(feed.subscriptions, ResumeTokens(seal, store.incarnations))
-    server = ServerServicer(ServerService(store, search.facts), limits, about)
     user_events = UserEventService(store, limits)
     reading = EventServicer(events, removals, limits, tokens, make_draft, append_streams, user_events)
     consumers = ConsumerServicer(feed.consumers, limits, tokens, delivery_change, compacting.requests.due)
@@ -294,12 +292,36 @@ def _services(
         (search_service_pb2, "SearchService", SearchServicer(search.literal, search.ranked, limits, tokens)),
         (memory_service_pb2, "MemoryService", MemoryServicer(search.memory, limits, tokens, new_event_id)),
         (tool_service_pb2, "ToolService", ToolServicer(search.tools)),
-        (server_service_pb2, "ServerService", server),
     )
     most = limits.max_request_fields
     return [
         Service(module.DESCRIPTOR.services_by_name[name], servicer, most_fields=most) for module, name, servicer in servicers
     ]
+
+
+def _around(services: Sequence[Service], quotas: Quotas, trail: Trail | None, stats: CallStats) -> list[Service]:
+    """Returns the services with what happens around their calls, from the inside to the outside."""
+    optional = (quotas.limiting(), None if trail is None else trail.audited)
+    around = (*(each for each in optional if each is not None), paced(Pace()), stats.measured)
+    return [replace(service, around=around) for service in services]
+
+
+def _about(
+    settings: Settings,
+    store: Store,
+    search: SearchServices,
+    limits: Limits,
+    quotas: Quotas,
+    counter: TokenCounter,
+    summarizer: str,
+) -> Service:
+    semantic = search.ranked.best_mode is SearchMode.HYBRID
+    about = About(
+        version("threadkeep"), counter.name, summarizer, search.memory.enabled, semantic, authenticated=settings.authenticated
+    )
+    servicer = ServerServicer(ServerService(store, search.facts), limits, about, quotas.used)
+    descriptor = server_service_pb2.DESCRIPTOR.services_by_name["ServerService"]
+    return Service(descriptor, servicer, most_fields=limits.max_request_fields)
 
 
 def _limits(settings: Settings) -> Limits:

@@ -40,12 +40,14 @@ class Tools(IntFlag):
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The caller of the credential. user_id None: not bound to a user, may act for all users of the tenant; app None: not
-    bound to an app. roles: as `granted` returns them."""
+    bound to an app. roles: as `granted` returns them. expires_at: seconds since the epoch, None without an expiry; another
+    token of the same user is the same caller."""
 
     tenant: str
     user_id: str | None = None
     roles: frozenset[str] = access.DATA
     app: str | None = None
+    expires_at: float | None = field(default=None, compare=False)
 
     @property
     def is_bound(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from .errors import RateLimited
 from .model import Caller
@@ -32,6 +33,14 @@ class Rates:
     def limited(self) -> Mapping[str, float]:
         """Returns the rates that are limited, by name."""
         return {name: rate for name, rate in asdict(self).items() if rate}
+
+
+class QuotaUse(NamedTuple):
+    """A limit and what is used of it; None if that is not known, or not for the caller."""
+
+    name: str
+    limit: float
+    used: float | None
 
 
 @dataclass(slots=True)
@@ -98,6 +107,19 @@ class RateLimiter:
                 taken.append((bucket, amount))
         for bucket, amount in taken:
             bucket.level -= amount
+
+    def used(self, caller: Caller, *, tenant: bool) -> list[QuotaUse]:
+        """Returns each limited rate with what was used of it per second, over the last seconds. Leaves out the use of the
+        tenant unless `tenant`."""
+        return [
+            QuotaUse(
+                f"{name}_per_second_of_{owner}",
+                bucket.rate,
+                max(0.0, bucket.rate * BURST_S - bucket.level) / BURST_S if tenant or owner == "caller" else None,
+            )
+            for owner, buckets in self._of(caller)
+            for name, bucket in buckets.items()
+        ]
 
     def searched(self, caller: Caller, seconds: float) -> None:
         """Charges the time of a search that ended."""

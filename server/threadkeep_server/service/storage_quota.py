@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from ..domain.errors import QuotaExceeded
+from ..domain.rates import QuotaUse
 from ..store.contract.maintenance import Totals
 
 _COUNT_EVERY_S = 30.0
@@ -23,6 +24,8 @@ _log = logging.getLogger(__name__)
 class _Stored:
     sessions: int = 0
     events: int = 0
+    is_counted: bool = False
+    """Whether the database was counted; until then, only what this server admitted."""
 
 
 class StorageQuota:
@@ -56,6 +59,17 @@ class StorageQuota:
         stored.sessions += sessions
         stored.events += events
 
+    def used(self, tenant: str, *, counted: bool) -> list[QuotaUse]:
+        """Returns each limit with what is stored, once that is known. `counted` False leaves it out."""
+        self.admit(tenant)
+        stored = self._stored[tenant]
+        known = counted and stored.is_counted
+        found = (
+            QuotaUse("sessions_per_tenant", self._most.sessions, stored.sessions if known else None),
+            QuotaUse("events_per_tenant", self._most.events, stored.events if known else None),
+        )
+        return [each for each in found if each.limit]
+
     def give_back(self, tenant: str, *, sessions: int, events: int = 0) -> None:
         """Takes back what was admitted and not stored."""
         if (stored := self._stored.get(tenant)) is not None:
@@ -82,3 +96,4 @@ class StorageQuota:
             if (now := self._stored.get(tenant)) is not None:
                 now.sessions += totals.sessions - known.sessions
                 now.events += totals.events - known.events
+                now.is_counted = True

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.clock import NOW, Clock
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, session_with
+from threadkeep.v1.server_service_pb2 import DESCRIPTOR, GetServerInfoRequest
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.feed import BEGINNING, FeedState, Position
 from threadkeep_server.domain.model import SECOND_NS, Caller
@@ -22,9 +23,11 @@ from threadkeep_server.feed.live.tail import Tail, TailStats
 from threadkeep_server.store.contract.maintenance import StoreInfo
 from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.transport.auth import Authenticator
+from threadkeep_server.transport.call_stats import CallStats
 from threadkeep_server.transport.http import metrics as page
 from threadkeep_server.transport.http.metrics import CompactionStats, EmbeddingStats, Metrics, Sources
 from threadkeep_server.transport.http.server import http_app, serve_http
+from threadkeep_server.transport.rpc import Service
 
 OF_THE_DATABASE = {
     "threadkeep_feed_head",
@@ -34,6 +37,7 @@ OF_THE_DATABASE = {
     "threadkeep_feed_tail_lag_changes",
 }
 OF_THE_SERVER = {
+    "threadkeep_start_time_seconds",
     'threadkeep_subscriptions{state="live"}',
     'threadkeep_subscriptions{state="catching_up"}',
     "threadkeep_subscription_fell_behind_total",
@@ -68,11 +72,11 @@ class Facts:
     clock: Clock = field(default_factory=Clock)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def sources(self) -> Sources:
+        return Sources(self._feed, self._store, lambda: self.tail, lambda: 6, lambda: self.embedding, compaction=lambda: PLANS)
+
     def metrics(self) -> Metrics:
-        sources = Sources(
-            self._feed, self._store, lambda: self.tail, lambda: 6, lambda: self.embedding, compaction=lambda: PLANS
-        )
-        return Metrics(sources, clock=self.clock, monotonic=lambda: self.monotonic)
+        return Metrics(self.sources(), clock=self.clock, monotonic=lambda: self.monotonic)
 
     async def samples(self) -> dict[str, float]:
         return parsed(await self.metrics().page())
@@ -87,6 +91,19 @@ class Facts:
 
     async def _store(self) -> StoreInfo:
         return self.store
+
+
+class Served:
+    """A servicer that fails at the second call."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+
+    async def GetServerInfo(self, request: GetServerInfoRequest, caller: Caller) -> GetServerInfoRequest:
+        self._calls += 1
+        if self._calls == 2:
+            raise RuntimeError
+        return request
 
 
 def parsed(text: bytes) -> dict[str, float]:
@@ -123,6 +140,7 @@ def _get(port: int, path: str, **headers: str) -> tuple[int, str, bytes]:
 async def test_every_metric_has_its_name_and_value() -> None:
     assert await Facts().samples() == {
         "threadkeep_up": 1,
+        "threadkeep_start_time_seconds": NOW / SECOND_NS,
         "threadkeep_feed_head": 120,
         "threadkeep_feed_unsettled_changes": 3,
         "threadkeep_feed_oldest_change_age_seconds": 90,
@@ -141,6 +159,28 @@ async def test_every_metric_has_its_name_and_value() -> None:
         "threadkeep_compaction_requests_waiting": 23,
         "threadkeep_compaction_requests_unanswered_total": 24,
     }
+
+
+async def test_calls_are_counted_by_their_duration_and_streams_are_not() -> None:
+    now = iter([0.0, 0.002, 1.0, 21.0])
+    stats = CallStats(lambda: next(now))
+    unary = next(method for method in Service(DESCRIPTOR.services_by_name["ServerService"], Served()).methods())
+    call = stats.measured(unary).call
+    await call(GetServerInfoRequest(), Caller("acme"))
+    with pytest.raises(RuntimeError):
+        await call(GetServerInfoRequest(), Caller("acme"))
+    streamed = replace(unary, server_streaming=True)
+    assert stats.measured(streamed) is streamed
+    samples = parsed(await Metrics(replace(Facts().sources(), calls=stats.durations)).page())
+    named = "threadkeep_call_duration_seconds"
+    assert samples[f'{named}_count{{rpc="GetServerInfo"}}'] == 2
+    assert samples[f'{named}_sum{{rpc="GetServerInfo"}}'] == pytest.approx(20.002)
+    assert [samples[f'{named}_bucket{{le="{le}",rpc="GetServerInfo"}}'] for le in ("0.001", "0.0025", "10.0", "+Inf")] == [
+        0,
+        1,
+        1,
+        2,
+    ]
 
 
 async def test_an_empty_feed_has_age_zero() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from http.client import HTTPConnection
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from tests.support.servers.oidc_issuer import AUDIENCE, oidc_issuer
 from threadkeep.cli import main as command_line
+from threadkeep.v1 import access_pb2
 
 from ..bad_input.requests import Wire, eventually
 from ..conftest import ServerFactory
@@ -58,6 +60,10 @@ def test_an_issued_token_works_until_it_is_revoked_without_a_restart(
     wire = Wire(server.grpc_port)
     bearer = f"Bearer {second['token']}"
     assert not wire.call("ListSessions", token=bearer).sessions
+    caller = wire.call("GetServerInfo", token=bearer).caller
+    assert (caller.authenticated, caller.tenant, caller.user_id, caller.app) == (True, "acme", "alice", "")
+    assert list(caller.roles) == [access_pb2.ACCESS_ROLE_READER, access_pb2.ACCESS_ROLE_COMPACTOR]
+    assert 0 < caller.expire_time.ToSeconds() - time.time() <= 86_400
     assert wire.refused("CreateSession", token=bearer).metadata == {"role": "writer"}
     assert wire.refused("GetServerInfo", token=bearer, include_totals=True).reason == "PERMISSION_DENIED"
     assert wire.call("GetServerInfo", token=f"Bearer {first['token']}", include_totals=True).total_sessions == 0

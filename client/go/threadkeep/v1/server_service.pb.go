@@ -11,6 +11,7 @@ package threadkeepv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -234,6 +235,171 @@ func (x *EmbeddingStatus) GetWaiting() int64 {
 	return 0
 }
 
+// A limit on what the caller, or all callers of its tenant, may use.
+type QuotaStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the limit, as an error names it: "requests_per_second_of_caller", "streams_per_caller" or "events_per_tenant".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The limit.
+	Limit float64 `protobuf:"fixed64,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// What is used now; of a rate, per second on this server, over the last two seconds. Absent if it is not counted yet, and for
+	// limits of the tenant if the credential does not reach all of it, or needs the role ADMIN or OPS to count it.
+	Used          *float64 `protobuf:"fixed64,3,opt,name=used,proto3,oneof" json:"used,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QuotaStatus) Reset() {
+	*x = QuotaStatus{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuotaStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuotaStatus) ProtoMessage() {}
+
+func (x *QuotaStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuotaStatus.ProtoReflect.Descriptor instead.
+func (*QuotaStatus) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *QuotaStatus) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *QuotaStatus) GetLimit() float64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *QuotaStatus) GetUsed() float64 {
+	if x != nil && x.Used != nil {
+		return *x.Used
+	}
+	return 0
+}
+
+// The caller, as its credential identifies it.
+type CallerStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True if the credential of the call identified the caller. False means that the server needs none: every caller has all roles.
+	Authenticated bool `protobuf:"varint,1,opt,name=authenticated,proto3" json:"authenticated,omitempty"`
+	// Tenant whose data the caller reaches.
+	Tenant string `protobuf:"bytes,2,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// App that the credential is bound to. Empty means that it is not bound to one.
+	App string `protobuf:"bytes,3,opt,name=app,proto3" json:"app,omitempty"`
+	// User that the credential is bound to. Empty means that it is not bound to one.
+	UserId string `protobuf:"bytes,4,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// Roles of the caller, with those that they include, except ANY.
+	Roles []AccessRole `protobuf:"varint,5,rep,packed,name=roles,proto3,enum=threadkeep.v1.AccessRole" json:"roles,omitempty"`
+	// Time at which the credential expires. Absent if it does not, and for a client certificate.
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	// Limits that are configured, in an order that stays.
+	Quotas        []*QuotaStatus `protobuf:"bytes,7,rep,name=quotas,proto3" json:"quotas,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallerStatus) Reset() {
+	*x = CallerStatus{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallerStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallerStatus) ProtoMessage() {}
+
+func (x *CallerStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallerStatus.ProtoReflect.Descriptor instead.
+func (*CallerStatus) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CallerStatus) GetAuthenticated() bool {
+	if x != nil {
+		return x.Authenticated
+	}
+	return false
+}
+
+func (x *CallerStatus) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *CallerStatus) GetApp() string {
+	if x != nil {
+		return x.App
+	}
+	return ""
+}
+
+func (x *CallerStatus) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *CallerStatus) GetRoles() []AccessRole {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *CallerStatus) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
+func (x *CallerStatus) GetQuotas() []*QuotaStatus {
+	if x != nil {
+		return x.Quotas
+	}
+	return nil
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -245,7 +411,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -257,7 +423,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -270,7 +436,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{3}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetServerInfoRequest) GetIncludeTotals() bool {
@@ -310,14 +476,16 @@ type GetServerInfoResponse struct {
 	// Model that makes embeddings, for example "hashing-v1-384"; empty if none is configured.
 	EmbedderModel string `protobuf:"bytes,13,opt,name=embedder_model,json=embedderModel,proto3" json:"embedder_model,omitempty"`
 	// Status of embeddings.
-	Embeddings    *EmbeddingStatus `protobuf:"bytes,14,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
+	Embeddings *EmbeddingStatus `protobuf:"bytes,14,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
+	// The caller.
+	Caller        *CallerStatus `protobuf:"bytes,15,opt,name=caller,proto3" json:"caller,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
 	*x = GetServerInfoResponse{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -329,7 +497,7 @@ func (x *GetServerInfoResponse) String() string {
 func (*GetServerInfoResponse) ProtoMessage() {}
 
 func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -342,7 +510,7 @@ func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{4}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetServerInfoResponse) GetVersion() string {
@@ -443,11 +611,18 @@ func (x *GetServerInfoResponse) GetEmbeddings() *EmbeddingStatus {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetCaller() *CallerStatus {
+	if x != nil {
+		return x.Caller
+	}
+	return nil
+}
+
 var File_threadkeep_v1_server_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\n" +
-	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1athreadkeep/v1/access.proto\"\xcd\x02\n" +
+	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\"\xcd\x02\n" +
 	"\fServerLimits\x12&\n" +
 	"\x0fmax_event_bytes\x18\x01 \x01(\x03R\rmaxEventBytes\x12(\n" +
 	"\x10max_batch_events\x18\x02 \x01(\x05R\x0emaxBatchEvents\x12&\n" +
@@ -462,9 +637,23 @@ const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"lagBatches\"E\n" +
 	"\x0fEmbeddingStatus\x12\x18\n" +
 	"\aenabled\x18\x01 \x01(\bR\aenabled\x12\x18\n" +
-	"\awaiting\x18\x02 \x01(\x03R\awaiting\"=\n" +
+	"\awaiting\x18\x02 \x01(\x03R\awaiting\"Y\n" +
+	"\vQuotaStatus\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\x01R\x05limit\x12\x17\n" +
+	"\x04used\x18\x03 \x01(\x01H\x00R\x04used\x88\x01\x01B\a\n" +
+	"\x05_used\"\x99\x02\n" +
+	"\fCallerStatus\x12$\n" +
+	"\rauthenticated\x18\x01 \x01(\bR\rauthenticated\x12\x16\n" +
+	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x10\n" +
+	"\x03app\x18\x03 \x01(\tR\x03app\x12\x17\n" +
+	"\auser_id\x18\x04 \x01(\tR\x06userId\x12/\n" +
+	"\x05roles\x18\x05 \x03(\x0e2\x19.threadkeep.v1.AccessRoleR\x05roles\x12;\n" +
+	"\vexpire_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\x122\n" +
+	"\x06quotas\x18\a \x03(\v2\x1a.threadkeep.v1.QuotaStatusR\x06quotas\"=\n" +
 	"\x14GetServerInfoRequest\x12%\n" +
-	"\x0einclude_totals\x18\x01 \x01(\bR\rincludeTotals\"\xca\x04\n" +
+	"\x0einclude_totals\x18\x01 \x01(\bR\rincludeTotals\"\xff\x04\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06engine\x18\x02 \x01(\tR\x06engine\x12\x1e\n" +
@@ -484,7 +673,8 @@ const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\x0eembedder_model\x18\r \x01(\tR\rembedderModel\x12>\n" +
 	"\n" +
 	"embeddings\x18\x0e \x01(\v2\x1e.threadkeep.v1.EmbeddingStatusR\n" +
-	"embeddings2t\n" +
+	"embeddings\x123\n" +
+	"\x06caller\x18\x0f \x01(\v2\x1b.threadkeep.v1.CallerStatusR\x06caller2t\n" +
 	"\rServerService\x12c\n" +
 	"\rGetServerInfo\x12#.threadkeep.v1.GetServerInfoRequest\x1a$.threadkeep.v1.GetServerInfoResponse\"\a\x88\xb6\x18\x01\x90\x02\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
@@ -501,25 +691,33 @@ func file_threadkeep_v1_server_service_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_server_service_proto_rawDescData
 }
 
-var file_threadkeep_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_threadkeep_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_threadkeep_v1_server_service_proto_goTypes = []any{
 	(*ServerLimits)(nil),          // 0: threadkeep.v1.ServerLimits
 	(*SearchIndexStatus)(nil),     // 1: threadkeep.v1.SearchIndexStatus
 	(*EmbeddingStatus)(nil),       // 2: threadkeep.v1.EmbeddingStatus
-	(*GetServerInfoRequest)(nil),  // 3: threadkeep.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 4: threadkeep.v1.GetServerInfoResponse
+	(*QuotaStatus)(nil),           // 3: threadkeep.v1.QuotaStatus
+	(*CallerStatus)(nil),          // 4: threadkeep.v1.CallerStatus
+	(*GetServerInfoRequest)(nil),  // 5: threadkeep.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil), // 6: threadkeep.v1.GetServerInfoResponse
+	(AccessRole)(0),               // 7: threadkeep.v1.AccessRole
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_threadkeep_v1_server_service_proto_depIdxs = []int32{
-	0, // 0: threadkeep.v1.GetServerInfoResponse.limits:type_name -> threadkeep.v1.ServerLimits
-	1, // 1: threadkeep.v1.GetServerInfoResponse.search_index:type_name -> threadkeep.v1.SearchIndexStatus
-	2, // 2: threadkeep.v1.GetServerInfoResponse.embeddings:type_name -> threadkeep.v1.EmbeddingStatus
-	3, // 3: threadkeep.v1.ServerService.GetServerInfo:input_type -> threadkeep.v1.GetServerInfoRequest
-	4, // 4: threadkeep.v1.ServerService.GetServerInfo:output_type -> threadkeep.v1.GetServerInfoResponse
-	4, // [4:5] is the sub-list for method output_type
-	3, // [3:4] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	7, // 0: threadkeep.v1.CallerStatus.roles:type_name -> threadkeep.v1.AccessRole
+	8, // 1: threadkeep.v1.CallerStatus.expire_time:type_name -> google.protobuf.Timestamp
+	3, // 2: threadkeep.v1.CallerStatus.quotas:type_name -> threadkeep.v1.QuotaStatus
+	0, // 3: threadkeep.v1.GetServerInfoResponse.limits:type_name -> threadkeep.v1.ServerLimits
+	1, // 4: threadkeep.v1.GetServerInfoResponse.search_index:type_name -> threadkeep.v1.SearchIndexStatus
+	2, // 5: threadkeep.v1.GetServerInfoResponse.embeddings:type_name -> threadkeep.v1.EmbeddingStatus
+	4, // 6: threadkeep.v1.GetServerInfoResponse.caller:type_name -> threadkeep.v1.CallerStatus
+	5, // 7: threadkeep.v1.ServerService.GetServerInfo:input_type -> threadkeep.v1.GetServerInfoRequest
+	6, // 8: threadkeep.v1.ServerService.GetServerInfo:output_type -> threadkeep.v1.GetServerInfoResponse
+	8, // [8:9] is the sub-list for method output_type
+	7, // [7:8] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_server_service_proto_init() }
@@ -528,13 +726,14 @@ func file_threadkeep_v1_server_service_proto_init() {
 		return
 	}
 	file_threadkeep_v1_access_proto_init()
+	file_threadkeep_v1_server_service_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_server_service_proto_rawDesc), len(file_threadkeep_v1_server_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

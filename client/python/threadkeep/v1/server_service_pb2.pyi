@@ -8,6 +8,8 @@ import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
+import threadkeep.v1.access_pb2
 import typing
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
@@ -101,6 +103,85 @@ class EmbeddingStatus(google.protobuf.message.Message):
 global___EmbeddingStatus = EmbeddingStatus
 
 @typing.final
+class QuotaStatus(google.protobuf.message.Message):
+    """A limit on what the caller, or all callers of its tenant, may use."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    LIMIT_FIELD_NUMBER: builtins.int
+    USED_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """Name of the limit, as an error names it: "requests_per_second_of_caller", "streams_per_caller" or "events_per_tenant"."""
+    limit: builtins.float
+    """The limit."""
+    used: builtins.float
+    """What is used now; of a rate, per second on this server, over the last two seconds. Absent if it is not counted yet, and for
+    limits of the tenant if the credential does not reach all of it, or needs the role ADMIN or OPS to count it.
+    """
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        limit: builtins.float = ...,
+        used: builtins.float | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_used", b"_used", "used", b"used"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_used", b"_used", "limit", b"limit", "name", b"name", "used", b"used"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_used", b"_used"]) -> typing.Literal["used"] | None: ...
+
+global___QuotaStatus = QuotaStatus
+
+@typing.final
+class CallerStatus(google.protobuf.message.Message):
+    """The caller, as its credential identifies it."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    AUTHENTICATED_FIELD_NUMBER: builtins.int
+    TENANT_FIELD_NUMBER: builtins.int
+    APP_FIELD_NUMBER: builtins.int
+    USER_ID_FIELD_NUMBER: builtins.int
+    ROLES_FIELD_NUMBER: builtins.int
+    EXPIRE_TIME_FIELD_NUMBER: builtins.int
+    QUOTAS_FIELD_NUMBER: builtins.int
+    authenticated: builtins.bool
+    """True if the credential of the call identified the caller. False means that the server needs none: every caller has all roles."""
+    tenant: builtins.str
+    """Tenant whose data the caller reaches."""
+    app: builtins.str
+    """App that the credential is bound to. Empty means that it is not bound to one."""
+    user_id: builtins.str
+    """User that the credential is bound to. Empty means that it is not bound to one."""
+    @property
+    def roles(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[threadkeep.v1.access_pb2.AccessRole.ValueType]:
+        """Roles of the caller, with those that they include, except ANY."""
+
+    @property
+    def expire_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time at which the credential expires. Absent if it does not, and for a client certificate."""
+
+    @property
+    def quotas(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___QuotaStatus]:
+        """Limits that are configured, in an order that stays."""
+
+    def __init__(
+        self,
+        *,
+        authenticated: builtins.bool = ...,
+        tenant: builtins.str = ...,
+        app: builtins.str = ...,
+        user_id: builtins.str = ...,
+        roles: collections.abc.Iterable[threadkeep.v1.access_pb2.AccessRole.ValueType] | None = ...,
+        expire_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        quotas: collections.abc.Iterable[global___QuotaStatus] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["expire_time", b"expire_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["app", b"app", "authenticated", b"authenticated", "expire_time", b"expire_time", "quotas", b"quotas", "roles", b"roles", "tenant", b"tenant", "user_id", b"user_id"]) -> None: ...
+
+global___CallerStatus = CallerStatus
+
+@typing.final
 class GetServerInfoRequest(google.protobuf.message.Message):
     """Request of GetServerInfo."""
 
@@ -138,6 +219,7 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     SUMMARIZER_MODEL_FIELD_NUMBER: builtins.int
     EMBEDDER_MODEL_FIELD_NUMBER: builtins.int
     EMBEDDINGS_FIELD_NUMBER: builtins.int
+    CALLER_FIELD_NUMBER: builtins.int
     version: builtins.str
     """Version of the server."""
     engine: builtins.str
@@ -174,6 +256,10 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     def embeddings(self) -> global___EmbeddingStatus:
         """Status of embeddings."""
 
+    @property
+    def caller(self) -> global___CallerStatus:
+        """The caller."""
+
     def __init__(
         self,
         *,
@@ -191,8 +277,9 @@ class GetServerInfoResponse(google.protobuf.message.Message):
         summarizer_model: builtins.str = ...,
         embedder_model: builtins.str = ...,
         embeddings: global___EmbeddingStatus | None = ...,
+        caller: global___CallerStatus | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["embeddings", b"embeddings", "limits", b"limits", "search_index", b"search_index"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["capabilities", b"capabilities", "durability", b"durability", "embedder_model", b"embedder_model", "embeddings", b"embeddings", "engine", b"engine", "limits", b"limits", "schema_version", b"schema_version", "search_index", b"search_index", "store_id", b"store_id", "summarizer_model", b"summarizer_model", "token_counter", b"token_counter", "total_events", b"total_events", "total_sessions", b"total_sessions", "version", b"version"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["caller", b"caller", "embeddings", b"embeddings", "limits", b"limits", "search_index", b"search_index"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["caller", b"caller", "capabilities", b"capabilities", "durability", b"durability", "embedder_model", b"embedder_model", "embeddings", b"embeddings", "engine", b"engine", "limits", b"limits", "schema_version", b"schema_version", "search_index", b"search_index", "store_id", b"store_id", "summarizer_model", b"summarizer_model", "token_counter", b"token_counter", "total_events", b"total_events", "total_sessions", b"total_sessions", "version", b"version"]) -> None: ...
 
 global___GetServerInfoResponse = GetServerInfoResponse

@@ -6868,6 +6868,45 @@ pub struct EmbeddingStatus {
     #[prost(int64, tag = "2")]
     pub waiting: i64,
 }
+/// A limit on what the caller, or all callers of its tenant, may use.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct QuotaStatus {
+    /// Name of the limit, as an error names it: "requests_per_second_of_caller", "streams_per_caller" or "events_per_tenant".
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// The limit.
+    #[prost(double, tag = "2")]
+    pub limit: f64,
+    /// What is used now; of a rate, per second on this server, over the last two seconds. Absent if it is not counted yet, and for
+    /// limits of the tenant if the credential does not reach all of it, or needs the role ADMIN or OPS to count it.
+    #[prost(double, optional, tag = "3")]
+    pub used: ::core::option::Option<f64>,
+}
+/// The caller, as its credential identifies it.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CallerStatus {
+    /// True if the credential of the call identified the caller. False means that the server needs none: every caller has all roles.
+    #[prost(bool, tag = "1")]
+    pub authenticated: bool,
+    /// Tenant whose data the caller reaches.
+    #[prost(string, tag = "2")]
+    pub tenant: ::prost::alloc::string::String,
+    /// App that the credential is bound to. Empty means that it is not bound to one.
+    #[prost(string, tag = "3")]
+    pub app: ::prost::alloc::string::String,
+    /// User that the credential is bound to. Empty means that it is not bound to one.
+    #[prost(string, tag = "4")]
+    pub user_id: ::prost::alloc::string::String,
+    /// Roles of the caller, with those that they include, except ANY.
+    #[prost(enumeration = "AccessRole", repeated, tag = "5")]
+    pub roles: ::prost::alloc::vec::Vec<i32>,
+    /// Time at which the credential expires. Absent if it does not, and for a client certificate.
+    #[prost(message, optional, tag = "6")]
+    pub expire_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Limits that are configured, in an order that stays.
+    #[prost(message, repeated, tag = "7")]
+    pub quotas: ::prost::alloc::vec::Vec<QuotaStatus>,
+}
 /// Request of GetServerInfo.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetServerInfoRequest {
@@ -6876,7 +6915,7 @@ pub struct GetServerInfoRequest {
     pub include_totals: bool,
 }
 /// Response of GetServerInfo.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetServerInfoResponse {
     /// Version of the server.
     #[prost(string, tag = "1")]
@@ -6920,6 +6959,9 @@ pub struct GetServerInfoResponse {
     /// Status of embeddings.
     #[prost(message, optional, tag = "14")]
     pub embeddings: ::core::option::Option<EmbeddingStatus>,
+    /// The caller.
+    #[prost(message, optional, tag = "15")]
+    pub caller: ::core::option::Option<CallerStatus>,
 }
 /// Generated client implementations.
 pub mod server_service_client {

@@ -66,6 +66,10 @@ class Quota:
         self._total = 0
         self._waiting = 0
 
+    def held_by(self, caller: Caller) -> int:
+        """Returns the number of uses of a caller."""
+        return self._held.get(caller, 0)
+
     @contextmanager
     def one(self, caller: Caller) -> Iterator[None]:
         """Counts one use while the context is open. Raises the error of `refuse`, by default QuotaExceeded."""

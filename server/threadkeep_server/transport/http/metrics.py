@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from ...domain.errors import ThreadkeepError
@@ -20,6 +20,7 @@ from ...domain.feed import FeedState, Position
 from ...domain.model import SECOND_NS
 from ...feed.live.tail import TailStats
 from ...store.contract.maintenance import StoreInfo
+from ..call_stats import Durations
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ class Sources:
     stalled_s: Callable[[], float] | None = None
     failed_logins: Callable[[], int] | None = None
     compaction: Callable[[], CompactionStats] | None = None
+    calls: Callable[[], Mapping[str, Durations]] | None = None
 
 
 class Metrics:
@@ -73,6 +75,7 @@ class Metrics:
         self._sources = sources
         self._clock = clock
         self._monotonic = monotonic
+        self._started = clock() / SECOND_NS
         self._one_at_a_time = asyncio.Lock()
         self._page = b""
         self._fresh_until = float("-inf")
@@ -103,6 +106,7 @@ class Metrics:
 
     def _families(self, facts: tuple[FeedState, StoreInfo] | None) -> Iterator[Metric]:
         yield _gauge("up", "Whether the database answers.", facts is not None)
+        yield _gauge("start_time_seconds", "Time at which this server started, in seconds since 1970.", self._started)
         if facts is not None:
             feed, store = facts
             yield from self._of_feed(feed)
@@ -117,6 +121,8 @@ class Metrics:
         yield from self._of_work()
 
     def _of_work(self) -> Iterator[Metric]:
+        if self._sources.calls is not None:
+            yield _of_calls(self._sources.calls())
         if self._sources.compaction is not None:
             yield from _of_compaction(self._sources.compaction())
         if self._sources.audit_lost is not None:
@@ -174,6 +180,14 @@ def _of_compaction(stats: CompactionStats) -> Iterator[Metric]:
         yield CounterMetricFamily(f"threadkeep_compaction_{name}_total", text, value=value)
     text = "Sessions whose compaction was requested from a consumer and is not checked yet."
     yield _gauge("compaction_requests_waiting", text, stats.waiting)
+
+
+def _of_calls(durations: Mapping[str, Durations]) -> Metric:
+    text = "How long calls took on this server, by RPC; without streams."
+    family = HistogramMetricFamily("threadkeep_call_duration_seconds", text, labels=["rpc"])
+    for rpc, each in sorted(durations.items()):
+        family.add_metric([rpc], buckets=each.cumulative(), sum_value=each.seconds)
+    return family
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

@@ -45,7 +45,7 @@ class Issuer:
         tenant = self.tenant or _name(claims, self.tenant_claim)
         user_id = _name(claims, self.user_claim) if self.user_claim else None
         app = _name(claims, self.app_claim) if self.app_claim else None
-        return Caller(tenant, user_id, granted(self._roles(claims)), app)
+        return Caller(tenant, user_id, granted(self._roles(claims)), app, float(claims["exp"]))
 
     def _roles(self, claims: Mapping[str, Any]) -> list[str]:
         given = _claim(claims, self.roles_claim)

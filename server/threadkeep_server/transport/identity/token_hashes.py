@@ -62,7 +62,8 @@ class TokenHash:
 
     @property
     def caller(self) -> Caller:
-        return Caller(self.tenant, self.user_id or None, granted(self.roles), self.app or None)
+        expires_at = self.expires_at if self.expires else None
+        return Caller(self.tenant, self.user_id or None, granted(self.roles), self.app or None, expires_at)
 
     @property
     def expires_at(self) -> float:

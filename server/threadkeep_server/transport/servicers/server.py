@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from threadkeep.v1 import access_pb2
 from threadkeep.v1 import server_service_pb2 as pb
 
 from ...domain.model import SECOND_NS, Caller
+from ...domain.rates import QuotaUse
+from ...domain.roles import NAMES
 from ...domain.validation import Limits
 from ...service.server import ServerService
 
@@ -21,10 +25,16 @@ class About:
     memory: bool = False
     semantic: bool = False
     """Whether semantic search of events is enabled."""
+    authenticated: bool = False
+    """Whether calls need a credential."""
 
 
 class ServerServicer:
-    def __init__(self, server: ServerService, limits: Limits, about: About) -> None:
+    def __init__(
+        self, server: ServerService, limits: Limits, about: About, used: Callable[[Caller], Sequence[QuotaUse]] = lambda _: ()
+    ) -> None:
+        """`used`: the quotas of a caller."""
+        self._used = used
         self._server = server
         self._limits = limits
         self._about = about
@@ -47,7 +57,22 @@ class ServerServicer:
             summarizer_model=self._about.summarizer_model,
             embedder_model=model,
             embeddings=pb.EmbeddingStatus(enabled=bool(model), waiting=await self._server.waiting(caller)),
+            caller=self._caller(caller),
         )
+
+    def _caller(self, caller: Caller) -> pb.CallerStatus:
+        roles = [access_pb2.AccessRole.Value(f"ACCESS_ROLE_{name.upper()}") for name in NAMES if name in caller.roles]
+        status = pb.CallerStatus(
+            authenticated=self._about.authenticated,
+            tenant=caller.tenant,
+            app=caller.app or "",
+            user_id=caller.user_id or "",
+            roles=roles,
+            quotas=[pb.QuotaStatus(name=name, limit=limit, used=used) for name, limit, used in self._used(caller)],
+        )
+        if caller.expires_at is not None:
+            status.expire_time.FromMilliseconds(int(caller.expires_at * 1000))
+        return status
 
     def _capabilities(self, *, indexed: bool) -> list[str]:
         has = {

@@ -6,6 +6,9 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { AccessRole } from "./access_pb.js";
 import { file_threadkeep_v1_access } from "./access_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -13,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/server_service.proto.
  */
 export const file_threadkeep_v1_server_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxItEBCgxTZXJ2ZXJMaW1pdHMSFwoPbWF4X2V2ZW50X2J5dGVzGAEgASgDEhgKEG1heF9iYXRjaF9ldmVudHMYAiABKAUSFwoPbWF4X2JhdGNoX2J5dGVzGAMgASgDEhUKDW1heF9wYWdlX3NpemUYBCABKAUSGgoSbWF4X3Jlc3BvbnNlX2J5dGVzGAUgASgDEiMKG2RlZmF1bHRfc2Vzc2lvbl90dGxfc2Vjb25kcxgGIAEoAxIdChVkZWZhdWx0X2NvbnRleHRfYnl0ZXMYByABKAMiOQoRU2VhcmNoSW5kZXhTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBITCgtsYWdfYmF0Y2hlcxgCIAEoAyIzCg9FbWJlZGRpbmdTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBIPCgd3YWl0aW5nGAIgASgDIi4KFEdldFNlcnZlckluZm9SZXF1ZXN0EhYKDmluY2x1ZGVfdG90YWxzGAEgASgIIpwDChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIOCgZlbmdpbmUYAiABKAkSEgoKZHVyYWJpbGl0eRgDIAEoCRIrCgZsaW1pdHMYBCABKAsyGy50aHJlYWRrZWVwLnYxLlNlcnZlckxpbWl0cxIUCgxjYXBhYmlsaXRpZXMYBSADKAkSFgoOc2NoZW1hX3ZlcnNpb24YBiABKAUSNgoMc2VhcmNoX2luZGV4GAcgASgLMiAudGhyZWFka2VlcC52MS5TZWFyY2hJbmRleFN0YXR1cxIWCg50b3RhbF9zZXNzaW9ucxgIIAEoAxIUCgx0b3RhbF9ldmVudHMYCSABKAMSEAoIc3RvcmVfaWQYCiABKAkSFQoNdG9rZW5fY291bnRlchgLIAEoCRIYChBzdW1tYXJpemVyX21vZGVsGAwgASgJEhYKDmVtYmVkZGVyX21vZGVsGA0gASgJEjIKCmVtYmVkZGluZ3MYDiABKAsyHi50aHJlYWRrZWVwLnYxLkVtYmVkZGluZ1N0YXR1czJ0Cg1TZXJ2ZXJTZXJ2aWNlEmMKDUdldFNlcnZlckluZm8SIy50aHJlYWRrZWVwLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiB5ACAYi2GAFCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_threadkeep_v1_access]);
+  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxItEBCgxTZXJ2ZXJMaW1pdHMSFwoPbWF4X2V2ZW50X2J5dGVzGAEgASgDEhgKEG1heF9iYXRjaF9ldmVudHMYAiABKAUSFwoPbWF4X2JhdGNoX2J5dGVzGAMgASgDEhUKDW1heF9wYWdlX3NpemUYBCABKAUSGgoSbWF4X3Jlc3BvbnNlX2J5dGVzGAUgASgDEiMKG2RlZmF1bHRfc2Vzc2lvbl90dGxfc2Vjb25kcxgGIAEoAxIdChVkZWZhdWx0X2NvbnRleHRfYnl0ZXMYByABKAMiOQoRU2VhcmNoSW5kZXhTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBITCgtsYWdfYmF0Y2hlcxgCIAEoAyIzCg9FbWJlZGRpbmdTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBIPCgd3YWl0aW5nGAIgASgDIkYKC1F1b3RhU3RhdHVzEgwKBG5hbWUYASABKAkSDQoFbGltaXQYAiABKAESEQoEdXNlZBgDIAEoAUgAiAEBQgcKBV91c2VkItoBCgxDYWxsZXJTdGF0dXMSFQoNYXV0aGVudGljYXRlZBgBIAEoCBIOCgZ0ZW5hbnQYAiABKAkSCwoDYXBwGAMgASgJEg8KB3VzZXJfaWQYBCABKAkSKAoFcm9sZXMYBSADKA4yGS50aHJlYWRrZWVwLnYxLkFjY2Vzc1JvbGUSLwoLZXhwaXJlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnF1b3RhcxgHIAMoCzIaLnRocmVhZGtlZXAudjEuUXVvdGFTdGF0dXMiLgoUR2V0U2VydmVySW5mb1JlcXVlc3QSFgoOaW5jbHVkZV90b3RhbHMYASABKAgiyQMKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEg4KBmVuZ2luZRgCIAEoCRISCgpkdXJhYmlsaXR5GAMgASgJEisKBmxpbWl0cxgEIAEoCzIbLnRocmVhZGtlZXAudjEuU2VydmVyTGltaXRzEhQKDGNhcGFiaWxpdGllcxgFIAMoCRIWCg5zY2hlbWFfdmVyc2lvbhgGIAEoBRI2CgxzZWFyY2hfaW5kZXgYByABKAsyIC50aHJlYWRrZWVwLnYxLlNlYXJjaEluZGV4U3RhdHVzEhYKDnRvdGFsX3Nlc3Npb25zGAggASgDEhQKDHRvdGFsX2V2ZW50cxgJIAEoAxIQCghzdG9yZV9pZBgKIAEoCRIVCg10b2tlbl9jb3VudGVyGAsgASgJEhgKEHN1bW1hcml6ZXJfbW9kZWwYDCABKAkSFgoOZW1iZWRkZXJfbW9kZWwYDSABKAkSMgoKZW1iZWRkaW5ncxgOIAEoCzIeLnRocmVhZGtlZXAudjEuRW1iZWRkaW5nU3RhdHVzEisKBmNhbGxlchgPIAEoCzIbLnRocmVhZGtlZXAudjEuQ2FsbGVyU3RhdHVzMnQKDVNlcnZlclNlcnZpY2USYwoNR2V0U2VydmVySW5mbxIjLnRocmVhZGtlZXAudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkdldFNlcnZlckluZm9SZXNwb25zZSIHkAIBiLYYAUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_threadkeep_v1_access]);
 
 /**
  * Limits of the server.
@@ -136,6 +139,105 @@ export const EmbeddingStatusSchema: GenMessage<EmbeddingStatus> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_server_service, 2);
 
 /**
+ * A limit on what the caller, or all callers of its tenant, may use.
+ *
+ * @generated from message threadkeep.v1.QuotaStatus
+ */
+export type QuotaStatus = Message<"threadkeep.v1.QuotaStatus"> & {
+  /**
+   * Name of the limit, as an error names it: "requests_per_second_of_caller", "streams_per_caller" or "events_per_tenant".
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The limit.
+   *
+   * @generated from field: double limit = 2;
+   */
+  limit: number;
+
+  /**
+   * What is used now; of a rate, per second on this server, over the last two seconds. Absent if it is not counted yet, and for
+   * limits of the tenant if the credential does not reach all of it, or needs the role ADMIN or OPS to count it.
+   *
+   * @generated from field: optional double used = 3;
+   */
+  used?: number | undefined;
+};
+
+/**
+ * Describes the message threadkeep.v1.QuotaStatus.
+ * Use `create(QuotaStatusSchema)` to create a new message.
+ */
+export const QuotaStatusSchema: GenMessage<QuotaStatus> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 3);
+
+/**
+ * The caller, as its credential identifies it.
+ *
+ * @generated from message threadkeep.v1.CallerStatus
+ */
+export type CallerStatus = Message<"threadkeep.v1.CallerStatus"> & {
+  /**
+   * True if the credential of the call identified the caller. False means that the server needs none: every caller has all roles.
+   *
+   * @generated from field: bool authenticated = 1;
+   */
+  authenticated: boolean;
+
+  /**
+   * Tenant whose data the caller reaches.
+   *
+   * @generated from field: string tenant = 2;
+   */
+  tenant: string;
+
+  /**
+   * App that the credential is bound to. Empty means that it is not bound to one.
+   *
+   * @generated from field: string app = 3;
+   */
+  app: string;
+
+  /**
+   * User that the credential is bound to. Empty means that it is not bound to one.
+   *
+   * @generated from field: string user_id = 4;
+   */
+  userId: string;
+
+  /**
+   * Roles of the caller, with those that they include, except ANY.
+   *
+   * @generated from field: repeated threadkeep.v1.AccessRole roles = 5;
+   */
+  roles: AccessRole[];
+
+  /**
+   * Time at which the credential expires. Absent if it does not, and for a client certificate.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 6;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Limits that are configured, in an order that stays.
+   *
+   * @generated from field: repeated threadkeep.v1.QuotaStatus quotas = 7;
+   */
+  quotas: QuotaStatus[];
+};
+
+/**
+ * Describes the message threadkeep.v1.CallerStatus.
+ * Use `create(CallerStatusSchema)` to create a new message.
+ */
+export const CallerStatusSchema: GenMessage<CallerStatus> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 4);
+
+/**
  * Request of GetServerInfo.
  *
  * @generated from message threadkeep.v1.GetServerInfoRequest
@@ -154,7 +256,7 @@ export type GetServerInfoRequest = Message<"threadkeep.v1.GetServerInfoRequest">
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 3);
+  messageDesc(file_threadkeep_v1_server_service, 5);
 
 /**
  * Response of GetServerInfo.
@@ -259,6 +361,13 @@ export type GetServerInfoResponse = Message<"threadkeep.v1.GetServerInfoResponse
    * @generated from field: threadkeep.v1.EmbeddingStatus embeddings = 14;
    */
   embeddings?: EmbeddingStatus | undefined;
+
+  /**
+   * The caller.
+   *
+   * @generated from field: threadkeep.v1.CallerStatus caller = 15;
+   */
+  caller?: CallerStatus | undefined;
 };
 
 /**
@@ -266,7 +375,7 @@ export type GetServerInfoResponse = Message<"threadkeep.v1.GetServerInfoResponse
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 4);
+  messageDesc(file_threadkeep_v1_server_service, 6);
 
 /**
  * Describes the server.

@@ -598,6 +598,44 @@ private static final long serialVersionUID = 0L;
     return embeddings_ == null ? dev.threadkeep.v1.EmbeddingStatus.getDefaultInstance() : embeddings_;
   }
 
+  public static final int CALLER_FIELD_NUMBER = 15;
+  private dev.threadkeep.v1.CallerStatus caller_;
+  /**
+   * <pre>
+   * The caller.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+   * @return Whether the caller field is set.
+   */
+  @java.lang.Override
+  public boolean hasCaller() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * The caller.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+   * @return The caller.
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.CallerStatus getCaller() {
+    return caller_ == null ? dev.threadkeep.v1.CallerStatus.getDefaultInstance() : caller_;
+  }
+  /**
+   * <pre>
+   * The caller.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.CallerStatusOrBuilder getCallerOrBuilder() {
+    return caller_ == null ? dev.threadkeep.v1.CallerStatus.getDefaultInstance() : caller_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -653,6 +691,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(14, getEmbeddings());
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(15, getCaller());
     }
     getUnknownFields().writeTo(output);
   }
@@ -716,6 +757,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(14, getEmbeddings());
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(15, getCaller());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -768,6 +813,11 @@ private static final long serialVersionUID = 0L;
       if (!getEmbeddings()
           .equals(other.getEmbeddings())) return false;
     }
+    if (hasCaller() != other.hasCaller()) return false;
+    if (hasCaller()) {
+      if (!getCaller()
+          .equals(other.getCaller())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -816,6 +866,10 @@ private static final long serialVersionUID = 0L;
     if (hasEmbeddings()) {
       hash = (37 * hash) + EMBEDDINGS_FIELD_NUMBER;
       hash = (53 * hash) + getEmbeddings().hashCode();
+    }
+    if (hasCaller()) {
+      hash = (37 * hash) + CALLER_FIELD_NUMBER;
+      hash = (53 * hash) + getCaller().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -954,6 +1008,7 @@ private static final long serialVersionUID = 0L;
         internalGetLimitsFieldBuilder();
         internalGetSearchIndexFieldBuilder();
         internalGetEmbeddingsFieldBuilder();
+        internalGetCallerFieldBuilder();
       }
     }
     @java.lang.Override
@@ -986,6 +1041,11 @@ private static final long serialVersionUID = 0L;
       if (embeddingsBuilder_ != null) {
         embeddingsBuilder_.dispose();
         embeddingsBuilder_ = null;
+      }
+      caller_ = null;
+      if (callerBuilder_ != null) {
+        callerBuilder_.dispose();
+        callerBuilder_ = null;
       }
       return this;
     }
@@ -1073,6 +1133,12 @@ private static final long serialVersionUID = 0L;
             : embeddingsBuilder_.build();
         to_bitField0_ |= 0x00000004;
       }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.caller_ = callerBuilder_ == null
+            ? caller_
+            : callerBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1150,6 +1216,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasEmbeddings()) {
         mergeEmbeddings(other.getEmbeddings());
+      }
+      if (other.hasCaller()) {
+        mergeCaller(other.getCaller());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1254,6 +1323,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00002000;
               break;
             } // case 114
+            case 122: {
+              input.readMessage(
+                  internalGetCallerFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2663,6 +2739,163 @@ private static final long serialVersionUID = 0L;
         embeddings_ = null;
       }
       return embeddingsBuilder_;
+    }
+
+    private dev.threadkeep.v1.CallerStatus caller_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.CallerStatus, dev.threadkeep.v1.CallerStatus.Builder, dev.threadkeep.v1.CallerStatusOrBuilder> callerBuilder_;
+    /**
+     * <pre>
+     * The caller.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+     * @return Whether the caller field is set.
+     */
+    public boolean hasCaller() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * The caller.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+     * @return The caller.
+     */
+    public dev.threadkeep.v1.CallerStatus getCaller() {
+      if (callerBuilder_ == null) {
+        return caller_ == null ? dev.threadkeep.v1.CallerStatus.getDefaultInstance() : caller_;
+      } else {
+        return callerBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The caller.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+     */
+    public Builder setCaller(dev.threadkeep.v1.CallerStatus value) {
+      if (callerBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        caller_ = value;
+      } else {
+        callerBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The caller.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+     */
+    public Builder setCaller(
+        dev.threadkeep.v1.CallerStatus.Builder builderForValue) {
+      if (callerBuilder_ == null) {
+        caller_ = builderForValue.build();
+      } else {
+        callerBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The caller.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+     */
+    public Builder mergeCaller(dev.threadkeep.v1.CallerStatus value) {
+      if (callerBuilder_ == null) {
+        if (((bitField0_ & 0x00004000) != 0) &&
+          caller_ != null &&
+          caller_ != dev.threadkeep.v1.CallerStatus.getDefaultInstance()) {
+          getCallerBuilder().mergeFrom(value);
+        } else {
+          caller_ = value;
+        }
+      } else {
+        callerBuilder_.mergeFrom(value);
+      }
+      if (caller_ != null) {
+        bitField0_ |= 0x00004000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The caller.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+     */
+    public Builder clearCaller() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      caller_ = null;
+      if (callerBuilder_ != null) {
+        callerBuilder_.dispose();
+        callerBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The caller.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+     */
+    public dev.threadkeep.v1.CallerStatus.Builder getCallerBuilder() {
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return internalGetCallerFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The caller.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+     */
+    public dev.threadkeep.v1.CallerStatusOrBuilder getCallerOrBuilder() {
+      if (callerBuilder_ != null) {
+        return callerBuilder_.getMessageOrBuilder();
+      } else {
+        return caller_ == null ?
+            dev.threadkeep.v1.CallerStatus.getDefaultInstance() : caller_;
+      }
+    }
+    /**
+     * <pre>
+     * The caller.
+     * </pre>
+     *
+     * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.threadkeep.v1.CallerStatus, dev.threadkeep.v1.CallerStatus.Builder, dev.threadkeep.v1.CallerStatusOrBuilder> 
+        internalGetCallerFieldBuilder() {
+      if (callerBuilder_ == null) {
+        callerBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.threadkeep.v1.CallerStatus, dev.threadkeep.v1.CallerStatus.Builder, dev.threadkeep.v1.CallerStatusOrBuilder>(
+                getCaller(),
+                getParentForChildren(),
+                isClean());
+        caller_ = null;
+      }
+      return callerBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.GetServerInfoResponse)

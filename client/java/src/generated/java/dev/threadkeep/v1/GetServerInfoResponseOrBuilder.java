@@ -301,4 +301,31 @@ public interface GetServerInfoResponseOrBuilder extends
    * <code>.threadkeep.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
    */
   dev.threadkeep.v1.EmbeddingStatusOrBuilder getEmbeddingsOrBuilder();
+
+  /**
+   * <pre>
+   * The caller.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+   * @return Whether the caller field is set.
+   */
+  boolean hasCaller();
+  /**
+   * <pre>
+   * The caller.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+   * @return The caller.
+   */
+  dev.threadkeep.v1.CallerStatus getCaller();
+  /**
+   * <pre>
+   * The caller.
+   * </pre>
+   *
+   * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
+   */
+  dev.threadkeep.v1.CallerStatusOrBuilder getCallerOrBuilder();
 }

@@ -42,6 +42,16 @@ public final class ServerServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_EmbeddingStatus_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_QuotaStatus_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_QuotaStatus_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_CallerStatus_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_CallerStatus_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_GetServerInfoRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -61,45 +71,58 @@ public final class ServerServiceOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n\"threadkeep/v1/server_service.proto\022\rth" +
-      "readkeep.v1\032\032threadkeep/v1/access.proto\"" +
-      "\315\002\n\014ServerLimits\022&\n\017max_event_bytes\030\001 \001(" +
-      "\003R\rmaxEventBytes\022(\n\020max_batch_events\030\002 \001" +
-      "(\005R\016maxBatchEvents\022&\n\017max_batch_bytes\030\003 " +
-      "\001(\003R\rmaxBatchBytes\022\"\n\rmax_page_size\030\004 \001(" +
-      "\005R\013maxPageSize\022,\n\022max_response_bytes\030\005 \001" +
-      "(\003R\020maxResponseBytes\022=\n\033default_session_" +
-      "ttl_seconds\030\006 \001(\003R\030defaultSessionTtlSeco" +
-      "nds\0222\n\025default_context_bytes\030\007 \001(\003R\023defa" +
-      "ultContextBytes\"N\n\021SearchIndexStatus\022\030\n\007" +
-      "enabled\030\001 \001(\010R\007enabled\022\037\n\013lag_batches\030\002 " +
-      "\001(\003R\nlagBatches\"E\n\017EmbeddingStatus\022\030\n\007en" +
-      "abled\030\001 \001(\010R\007enabled\022\030\n\007waiting\030\002 \001(\003R\007w" +
-      "aiting\"=\n\024GetServerInfoRequest\022%\n\016includ" +
-      "e_totals\030\001 \001(\010R\rincludeTotals\"\312\004\n\025GetSer" +
-      "verInfoResponse\022\030\n\007version\030\001 \001(\tR\007versio" +
-      "n\022\026\n\006engine\030\002 \001(\tR\006engine\022\036\n\ndurability\030" +
-      "\003 \001(\tR\ndurability\0223\n\006limits\030\004 \001(\0132\033.thre" +
-      "adkeep.v1.ServerLimitsR\006limits\022\"\n\014capabi" +
-      "lities\030\005 \003(\tR\014capabilities\022%\n\016schema_ver" +
-      "sion\030\006 \001(\005R\rschemaVersion\022C\n\014search_inde" +
-      "x\030\007 \001(\0132 .threadkeep.v1.SearchIndexStatu" +
-      "sR\013searchIndex\022%\n\016total_sessions\030\010 \001(\003R\r" +
-      "totalSessions\022!\n\014total_events\030\t \001(\003R\013tot" +
-      "alEvents\022\031\n\010store_id\030\n \001(\tR\007storeId\022#\n\rt" +
-      "oken_counter\030\013 \001(\tR\014tokenCounter\022)\n\020summ" +
-      "arizer_model\030\014 \001(\tR\017summarizerModel\022%\n\016e" +
-      "mbedder_model\030\r \001(\tR\rembedderModel\022>\n\nem" +
-      "beddings\030\016 \001(\0132\036.threadkeep.v1.Embedding" +
-      "StatusR\nembeddings2t\n\rServerService\022c\n\rG" +
-      "etServerInfo\022#.threadkeep.v1.GetServerIn" +
-      "foRequest\032$.threadkeep.v1.GetServerInfoR" +
-      "esponse\"\007\220\002\001\210\266\030\001BU\n\021dev.threadkeep.v1P\001Z" +
-      ">github.com/threadkeep/threadkeep-go/thr" +
-      "eadkeep/v1;threadkeepv1b\006proto3"
+      "readkeep.v1\032\037google/protobuf/timestamp.p" +
+      "roto\032\032threadkeep/v1/access.proto\"\315\002\n\014Ser" +
+      "verLimits\022&\n\017max_event_bytes\030\001 \001(\003R\rmaxE" +
+      "ventBytes\022(\n\020max_batch_events\030\002 \001(\005R\016max" +
+      "BatchEvents\022&\n\017max_batch_bytes\030\003 \001(\003R\rma" +
+      "xBatchBytes\022\"\n\rmax_page_size\030\004 \001(\005R\013maxP" +
+      "ageSize\022,\n\022max_response_bytes\030\005 \001(\003R\020max" +
+      "ResponseBytes\022=\n\033default_session_ttl_sec" +
+      "onds\030\006 \001(\003R\030defaultSessionTtlSeconds\0222\n\025" +
+      "default_context_bytes\030\007 \001(\003R\023defaultCont" +
+      "extBytes\"N\n\021SearchIndexStatus\022\030\n\007enabled" +
+      "\030\001 \001(\010R\007enabled\022\037\n\013lag_batches\030\002 \001(\003R\nla" +
+      "gBatches\"E\n\017EmbeddingStatus\022\030\n\007enabled\030\001" +
+      " \001(\010R\007enabled\022\030\n\007waiting\030\002 \001(\003R\007waiting\"" +
+      "Y\n\013QuotaStatus\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005li" +
+      "mit\030\002 \001(\001R\005limit\022\027\n\004used\030\003 \001(\001H\000R\004used\210\001" +
+      "\001B\007\n\005_used\"\231\002\n\014CallerStatus\022$\n\rauthentic" +
+      "ated\030\001 \001(\010R\rauthenticated\022\026\n\006tenant\030\002 \001(" +
+      "\tR\006tenant\022\020\n\003app\030\003 \001(\tR\003app\022\027\n\007user_id\030\004" +
+      " \001(\tR\006userId\022/\n\005roles\030\005 \003(\0162\031.threadkeep" +
+      ".v1.AccessRoleR\005roles\022;\n\013expire_time\030\006 \001" +
+      "(\0132\032.google.protobuf.TimestampR\nexpireTi" +
+      "me\0222\n\006quotas\030\007 \003(\0132\032.threadkeep.v1.Quota" +
+      "StatusR\006quotas\"=\n\024GetServerInfoRequest\022%" +
+      "\n\016include_totals\030\001 \001(\010R\rincludeTotals\"\377\004" +
+      "\n\025GetServerInfoResponse\022\030\n\007version\030\001 \001(\t" +
+      "R\007version\022\026\n\006engine\030\002 \001(\tR\006engine\022\036\n\ndur" +
+      "ability\030\003 \001(\tR\ndurability\0223\n\006limits\030\004 \001(" +
+      "\0132\033.threadkeep.v1.ServerLimitsR\006limits\022\"" +
+      "\n\014capabilities\030\005 \003(\tR\014capabilities\022%\n\016sc" +
+      "hema_version\030\006 \001(\005R\rschemaVersion\022C\n\014sea" +
+      "rch_index\030\007 \001(\0132 .threadkeep.v1.SearchIn" +
+      "dexStatusR\013searchIndex\022%\n\016total_sessions" +
+      "\030\010 \001(\003R\rtotalSessions\022!\n\014total_events\030\t " +
+      "\001(\003R\013totalEvents\022\031\n\010store_id\030\n \001(\tR\007stor" +
+      "eId\022#\n\rtoken_counter\030\013 \001(\tR\014tokenCounter" +
+      "\022)\n\020summarizer_model\030\014 \001(\tR\017summarizerMo" +
+      "del\022%\n\016embedder_model\030\r \001(\tR\rembedderMod" +
+      "el\022>\n\nembeddings\030\016 \001(\0132\036.threadkeep.v1.E" +
+      "mbeddingStatusR\nembeddings\0223\n\006caller\030\017 \001" +
+      "(\0132\033.threadkeep.v1.CallerStatusR\006caller2" +
+      "t\n\rServerService\022c\n\rGetServerInfo\022#.thre" +
+      "adkeep.v1.GetServerInfoRequest\032$.threadk" +
+      "eep.v1.GetServerInfoResponse\"\007\220\002\001\210\266\030\001BU\n" +
+      "\021dev.threadkeep.v1P\001Z>github.com/threadk" +
+      "eep/threadkeep-go/threadkeep/v1;threadke" +
+      "epv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          com.google.protobuf.TimestampProto.getDescriptor(),
           dev.threadkeep.v1.Access.getDescriptor(),
         });
     internal_static_threadkeep_v1_ServerLimits_descriptor =
@@ -120,19 +143,32 @@ public final class ServerServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_EmbeddingStatus_descriptor,
         new java.lang.String[] { "Enabled", "Waiting", });
-    internal_static_threadkeep_v1_GetServerInfoRequest_descriptor =
+    internal_static_threadkeep_v1_QuotaStatus_descriptor =
       getDescriptor().getMessageTypes().get(3);
+    internal_static_threadkeep_v1_QuotaStatus_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_QuotaStatus_descriptor,
+        new java.lang.String[] { "Name", "Limit", "Used", });
+    internal_static_threadkeep_v1_CallerStatus_descriptor =
+      getDescriptor().getMessageTypes().get(4);
+    internal_static_threadkeep_v1_CallerStatus_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_CallerStatus_descriptor,
+        new java.lang.String[] { "Authenticated", "Tenant", "App", "UserId", "Roles", "ExpireTime", "Quotas", });
+    internal_static_threadkeep_v1_GetServerInfoRequest_descriptor =
+      getDescriptor().getMessageTypes().get(5);
     internal_static_threadkeep_v1_GetServerInfoRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetServerInfoRequest_descriptor,
         new java.lang.String[] { "IncludeTotals", });
     internal_static_threadkeep_v1_GetServerInfoResponse_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_threadkeep_v1_GetServerInfoResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetServerInfoResponse_descriptor,
-        new java.lang.String[] { "Version", "Engine", "Durability", "Limits", "Capabilities", "SchemaVersion", "SearchIndex", "TotalSessions", "TotalEvents", "StoreId", "TokenCounter", "SummarizerModel", "EmbedderModel", "Embeddings", });
+        new java.lang.String[] { "Version", "Engine", "Durability", "Limits", "Capabilities", "SchemaVersion", "SearchIndex", "TotalSessions", "TotalEvents", "StoreId", "TokenCounter", "SummarizerModel", "EmbedderModel", "Embeddings", "Caller", });
     descriptor.resolveAllFeaturesImmutable();
+    com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Access.getDescriptor();
     com.google.protobuf.ExtensionRegistry registry =
         com.google.protobuf.ExtensionRegistry.newInstance();
