@@ -223,6 +223,10 @@ bench-charts: setup ## Keep bench.json and bench-peers.json in docs/benchmarks a
 bench-recall: setup ## Measure how much of the evidence searches find (ARGS="PATH --modes ranked,hybrid")
 	$(BIN)/python -m tests.recall_bench $(ARGS)
 
+.PHONY: bench-console
+bench-console: setup ## Measure how the web console opens and scrolls a session of 200,000 events (ARGS="--data FOLDER")
+	@$(BIN)/python -m tests.console_bench $(ARGS)
+
 .PHONY: clean
 clean: ## Remove environments, caches and build output (never ./data)
 	rm -rf $(VENV) $(GEN) .venv-gen .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench-envs build dist client/typescript/{node_modules,dist,build} client/{java,rust}/target bench.json bench-peers.json

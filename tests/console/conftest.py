@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -12,17 +11,8 @@ import threadkeep
 from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
 
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-PATIENCE = 30_000
-"""Milliseconds. A loaded machine is much slower than any reader."""
+from .browsers import PATIENCE, chromium
+
 TOKENS = (
     '{"open-sesame-0123456789": {"tenant": "acme"}, "of-nobody-0123456789": {"tenant": "empty"},'
     ' "only-alice-0123456789": {"tenant": "acme", "user_id": "alice", "roles": ["reader"]}}'
@@ -33,12 +23,8 @@ TOKENS = (
 def browser() -> Iterator[Browser]:
     require("console")
     expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=list(ARGUMENTS), timeout=3 * PATIENCE
-        )
+    with sync_playwright() as playwright, chromium(playwright) as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="package")

@@ -53,8 +53,20 @@ export class Rows {
     this.count = at;
   }
 
+  private segmentOf(index: number): Segment {
+    let place = this.segments.length - 1;
+    while (this.segments[place]!.at > index) place -= 1;
+    return this.segments[place]!;
+  }
+
+  /** Returns a name of the row that stays when others come and go: the seq of an event, minus the first seq of a fold. */
+  key(index: number): number {
+    const { at, first, fold } = this.segmentOf(index);
+    return fold ? -first : first + index - at;
+  }
+
   row(index: number): Row {
-    const segment = this.segments.findLast(({ at }) => at <= index)!;
+    const segment = this.segmentOf(index);
     return segment.fold ? { kind: "fold", fold: segment.fold } : { kind: "event", seq: segment.first + index - segment.at };
   }
 

@@ -10,7 +10,7 @@ import { SessionHead } from "../../components/session-head";
 import { Command, Empty, Failure } from "../../components/states";
 import { firstEvent, text } from "../../text";
 import { Timeline } from "./timeline";
-import { useLog } from "./use-log";
+import { pagesOf, useLog } from "./use-log";
 
 interface Props {
   session: Session;
@@ -21,7 +21,7 @@ interface Props {
 export function SessionView({ session, seq }: Props) {
   const ref = session.ref!;
   const opened = Number(session.lastSeq);
-  const [visible, setVisible] = useState(() => firstRange(opened, seq));
+  const [visible, setVisible] = useState(() => firstPages(opened, seq));
   const [window, setWindow] = useState<WindowCounters | undefined>(session.window);
   const compactions = useQuery(CompactionService.method.listCompactions, { session: ref, pageSize: 1000 }, { staleTime: Infinity });
   const log = useLog(ref, opened, visible, ({ versions, kind }: Change) => {
@@ -66,8 +66,8 @@ export function SessionView({ session, seq }: Props) {
 
 const NONE: never[] = [];
 
-/** Returns the seqs to read first: around the one of the address, else the newest. */
-function firstRange(last: number, seq: string | undefined): number[] {
+/** Returns the pages to read first: around the seq of the address, else the newest. */
+function firstPages(last: number, seq: string | undefined): string {
   const at = Math.min(last, Number(seq) || last);
-  return [Math.max(1, at - 20), at, Math.min(last, at + 20)];
+  return pagesOf(Math.max(1, at - 10), Math.min(last, at + 10));
 }

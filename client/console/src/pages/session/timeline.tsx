@@ -1,5 +1,4 @@
 import { useNavigate } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { Icon } from "../../components/icons";
@@ -12,18 +11,20 @@ import { foldsOf, Rows, type Fold } from "./folds";
 import { JumpBar } from "./jump-bar";
 import { Inspector } from "./inspector";
 import { pairsOf } from "./tool-calls";
-import type { Log } from "./use-log";
+import { pagesOf, type Log } from "./use-log";
+import { useVirtualRows } from "./use-virtual-rows";
 
 interface Props {
   log: Log;
   session: SessionRef;
   compactions: readonly Compaction[];
   seq: string | undefined;
-  show: (seqs: number[]) => void;
+  /** Reports the pages that are visible, as `pagesOf` names them. */
+  show: (pages: string) => void;
 }
 
-/** Pixels of an event that was not measured yet. */
-const ESTIMATE = 96;
+/** Events before and after the visible ones that are read ahead. */
+const AHEAD = 30;
 /** Pixels from the end within which the reader counts as being there. */
 const NEAR = 48;
 
@@ -42,30 +43,19 @@ export function Timeline({ log, session, compactions, seq, show }: Props) {
     () => new Rows(lastSeq, folds, (fold) => opened.has(fold.first)),
     [lastSeq, folds, opened],
   );
-  const virtual = useVirtualizer({
-    count: rows.count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ESTIMATE,
-    getItemKey: (index) => {
-      const row = rows.row(index);
-      return row.kind === "event" ? row.seq : `fold ${row.fold.first}`;
-    },
-    overscan: 6,
-    paddingEnd: 24,
-  });
-  const items = virtual.getVirtualItems();
+  const { items, total, measure, scrollTo } = useVirtualRows(rows, scroller);
   const seqs = items.flatMap(({ index }) => {
     const row = rows.row(index);
     return row.kind === "event" ? [row.seq] : [];
   });
   const last = seqs.at(-1) ?? 0;
-  const shown = seqs.join(" ");
+  const pages = seqs[0] ? pagesOf(Math.max(1, seqs[0] - AHEAD), Math.min(lastSeq, last + AHEAD)) : "";
   useEffect(() => {
-    if (shown) show(shown.split(" ").map(Number));
-  }, [shown, show]);
+    if (pages) show(pages);
+  }, [pages, show]);
 
-  const latest = useRef({ rows, virtual, folds, isFollowing });
-  latest.current = { rows, virtual, folds, isFollowing };
+  const latest = useRef({ rows, folds, isFollowing });
+  latest.current = { rows, folds, isFollowing };
   /** The event that was led to, until the reader moves: what is read and measured meanwhile must not push it away. */
   const target = useRef(0);
   /** Leads to an event, after opening the fold that it is in. */
@@ -74,8 +64,8 @@ export function Timeline({ log, session, compactions, seq, show }: Props) {
     if (fold) setOpened((before) => new Set(before).add(fold.first));
     setFollowing(false);
     target.current = wanted;
-    requestAnimationFrame(() => latest.current.virtual.scrollToIndex(latest.current.rows.indexOf(wanted), { align: "start" }));
-  }, []);
+    requestAnimationFrame(() => scrollTo(latest.current.rows.indexOf(wanted), "start"));
+  }, [scrollTo]);
   const leave = () => {
     target.current = 0;
   };
@@ -88,13 +78,11 @@ export function Timeline({ log, session, compactions, seq, show }: Props) {
     if (wantedSeq >= 1 && !latest.current.isFollowing) goTo(wantedSeq);
     // A new address leads there, and the folds that have been read since; new events do not.
   }, [wantedSeq, goTo, folds.length]);
-  const total = virtual.getTotalSize();
+  const from = items[0]?.index ?? 0;
   useEffect(() => {
-    if (isFollowing && rows.count > 0) virtual.scrollToIndex(rows.count - 1, { align: "end" });
-  }, [isFollowing, rows, total, virtual]);
-  useEffect(() => {
-    if (!isFollowing && target.current) virtual.scrollToIndex(rows.indexOf(target.current), { align: "start" });
-  }, [isFollowing, rows, total, virtual]);
+    if (isFollowing && rows.count > 0) scrollTo(rows.count - 1, "end");
+    else if (target.current) scrollTo(rows.indexOf(target.current), "start");
+  }, [isFollowing, rows, total, from, scrollTo]);
   useEffect(() => {
     if (isFollowing || last >= lastSeq) setSeen(lastSeq);
   }, [isFollowing, last, lastSeq]);
@@ -122,10 +110,10 @@ export function Timeline({ log, session, compactions, seq, show }: Props) {
       </div>
       <div className="scroller" ref={scroller} tabIndex={0} role="feed" aria-label={text.session.timeline} onWheel={leave} onTouchMove={leave} onPointerDown={leave} onKeyDown={leave} onScroll={settle}>
         <div className="spread" style={{ height: total }}>
-          {items.map(({ index, key, start }) => {
+          {items.map(({ index, place, key, start }) => {
             const row = rows.row(index);
             return (
-              <div key={key} ref={virtual.measureElement} data-index={index} className="slot" style={{ transform: `translateY(${start}px)` }}>
+              <div key={key} ref={measure} data-index={place} className="slot" style={{ transform: `translateY(${start}px)` }}>
                 {row.kind === "fold" ? (
                   <FoldRow fold={row.fold} isOpen={opened.has(row.fold.first)} toggle={toggle} />
                 ) : (

@@ -31,8 +31,15 @@ export interface Log {
 
 const pageOf = (seq: number) => Math.floor((seq - 1) / PAGE);
 
-/** Reads the pages of the visible seqs, and follows the session from `opened` on, its last seq when it was read. */
-export function useLog(ref: SessionRef, opened: number, visible: readonly number[], onChange: (change: Change) => void): Log {
+/** Returns the numbers of the pages that have these seqs, as a text that is equal while they are. */
+export function pagesOf(first: number, last: number): string {
+  if (first < 1) return "";
+  const from = pageOf(first);
+  return Array.from({ length: pageOf(last) - from + 1 }, (_, step) => from + step).join(" ");
+}
+
+/** Reads the `visible` pages, and follows the session from `opened` on, its last seq when it was read. */
+export function useLog(ref: SessionRef, opened: number, visible: string, onChange: (change: Change) => void): Log {
   const client = useClient();
   const queries = useQueryClient();
   const [lastSeq, setLastSeq] = useState(opened);
@@ -40,8 +47,7 @@ export function useLog(ref: SessionRef, opened: number, visible: readonly number
   const name = JSON.stringify([ref.app, ref.userId, ref.sessionId]);
   const key = useCallback((page: number) => ["events", name, page], [name]);
 
-  const wanted = [...new Set(visible.filter((seq) => seq <= lastSeq).map(pageOf))].join(" ");
-  const pages = useMemo(() => wanted.split(" ").filter(Boolean).map(Number), [wanted]);
+  const pages = useMemo(() => visible.split(" ").filter(Boolean).map(Number), [visible]);
 
   const read = useCallback(
     async (page: number, signal: AbortSignal): Promise<Events> => {
