@@ -94,6 +94,7 @@ PAGES = (
     "changes",
     "overview",
     "policies?app=shop&user=alice&id=axe",
+    "access",
 )
 
 

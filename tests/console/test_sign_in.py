@@ -24,7 +24,7 @@ def sign_in(page: Page, token: str) -> None:
 
 def test_without_credentials_the_console_opens_at_once(page: Page, server: ServerProcess) -> None:
     page.goto(console(server))
-    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+    expect(page.get_by_role("heading", name="Sessions", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
 
 
@@ -62,5 +62,10 @@ def test_a_token_that_is_bound_to_a_user_sees_that_user(page: Page, guarded: Ser
     sign_in(page, "only-alice-0123456789")
     expect(page.get_by_role("link", name="of-alice")).to_be_visible()
     expect(page.get_by_role("link", name="of-bob")).to_have_count(0)
+    page.goto(f"{console(guarded)}access")
+    expect(page.get_by_text("The server knows you by your token.")).to_be_visible()
+    expect(page.locator(".who dd").nth(2)).to_have_text("alice")
+    expect(page.get_by_role("row", name="reader")).to_contain_text("you have it")
+    expect(page.get_by_role("row", name="admin")).to_contain_text("you do not have it")
     page.goto(f"{console(guarded)}session?app=shop&user=bob&id=of-bob")
     expect(page.get_by_role("alert")).to_contain_text("PERMISSION_DENIED")

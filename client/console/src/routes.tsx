@@ -7,6 +7,7 @@ import { Shell } from "./components/shell";
 import { Failure, NotFound } from "./components/states";
 import { parseSearch, stringifySearch, textsOf } from "./search-params";
 import { BASE } from "./place";
+import { AccessPage } from "./pages/access/access-page";
 import { ChangesPage } from "./pages/changes/changes-page";
 import { ContextPage } from "./pages/context/context-page";
 import { DetailsPage } from "./pages/details/details-page";
@@ -77,8 +78,10 @@ const policies = createRoute({
   component: PoliciesPage,
 });
 
+const access = createRoute({ getParentRoute: () => root, path: "/access", component: AccessPage });
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, sessions, session, context, details, search, changes, overview, policies]),
+  routeTree: root.addChildren([home, sessions, session, context, details, search, changes, overview, policies, access]),
   basepath: BASE,
   parseSearch,
   stringifySearch,

@@ -17,6 +17,9 @@ export function relative(date: Date, now = Date.now()): string {
   return Math.abs(seconds) < 5 ? text.now : RELATIVE.format(Math.round(seconds), "second");
 }
 
+/** Returns a time in full. */
+export const exact = (date: Date): string => EXACT.format(date);
+
 export function Ago({ time }: { time: Timestamp | undefined }) {
   if (!time) return null;
   const date = timestampDate(time);

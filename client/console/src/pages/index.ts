@@ -9,4 +9,5 @@ export const pages = [
   { to: "/search", label: text.shell.search, icon: "search" },
   { to: "/changes", label: text.shell.changes, icon: "changes" },
   { to: "/policies", label: text.shell.policies, icon: "policy" },
+  { to: "/access", label: text.shell.access, icon: "access" },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[];

@@ -1,5 +1,6 @@
 // All texts of the console, in English: one file per area.
 
+import { access } from "./access";
 import { changes, consumers } from "./changes";
 import { context } from "./context";
 import { details } from "./details";
@@ -16,6 +17,7 @@ export { firstEvent } from "./commands";
 
 export const text = {
   now: "now",
+  access,
   shell,
   theme,
   states,

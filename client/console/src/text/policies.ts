@@ -1,7 +1,7 @@
-// Texts of policies and access.
+// Texts of the policies.
 
 export const policies = {
-  title: "Policies and access",
+  title: "Policies",
   hint: "What compacts a session, and where that is set",
   noSession: "none",
   effective: "Policy in effect",
@@ -15,14 +15,4 @@ export const policies = {
   notChosen: "not chosen",
   configurationHint: "compaction_policy",
   disabled: "Compaction is switched off here, even if a wider policy applies.",
-  access: "Access",
-  open: "You are not signed in: this server accepts calls without a token, with every role.",
-  signedIn: "You are signed in with a token. The server checks its role on every call, and a refusal names the role that it needs.",
-  roles: {
-    reader: "Reads, and changes nothing.",
-    writer: "Creates, appends, updates and consumes; also reads.",
-    compactor: "Compacts and sets policies; also reads.",
-    admin: "Deletes; also reads, writes and compacts.",
-    ops: "Operates the server: totals and metrics.",
-  },
 } as const;

@@ -10,6 +10,7 @@ export const shell = {
   changes: "Changes",
   overview: "Overview",
   policies: "Policies",
+  access: "Access",
   signOut: "Sign out",
 } as const;
 

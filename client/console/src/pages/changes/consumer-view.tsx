@@ -4,7 +4,7 @@ import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { ConsumerService } from "@threadkeep/client/v1";
 import { useState } from "react";
 
-import { whole } from "../../components/numbers";
+import { AccessRole, useMay } from "../../api/caller";import { whole } from "../../components/numbers";
 import { Failure } from "../../components/states";
 import { Ago, duration } from "../../components/time";
 import { text } from "../../text";
@@ -50,6 +50,8 @@ export function ConsumerView({ name }: { name: string }) {
 
 function Parked({ name, count }: { name: string; count: bigint }) {
   const { data, refetch } = useQuery(ConsumerService.method.listParkedChanges, { name, pageSize: 100 }, { refetchInterval: PERIOD });
+  const mayReplay = useMay(AccessRole.WRITER);
+  const mayDiscard = useMay(AccessRole.ADMIN);
   const [receipt, setReceipt] = useState("");
   const replay = useMutation(ConsumerService.method.replayParkedChanges, { onSuccess: ({ replayed }) => finish(text.consumers.replayed(replayed)) });
   const discard = useMutation(ConsumerService.method.deleteParkedChanges, { onSuccess: ({ deleted }) => finish(text.consumers.discarded(deleted)) });
@@ -74,8 +76,8 @@ function Parked({ name, count }: { name: string; count: bigint }) {
             </p>
             <p className="buttons">
               {replaying && <span className="quiet small">{text.consumers.replaying}</span>}
-              <button type="button" disabled={isBusy || replaying} onClick={() => replay.mutate({ name, parkedIds: [parkedId] })}>{text.consumers.replay}</button>
-              <Discard isBusy={isBusy} confirm={() => discard.mutate({ name, parkedIds: [parkedId] })} />
+              {mayReplay && <button type="button" disabled={isBusy || replaying} onClick={() => replay.mutate({ name, parkedIds: [parkedId] })}>{text.consumers.replay}</button>}
+              {mayDiscard && <Discard isBusy={isBusy} confirm={() => discard.mutate({ name, parkedIds: [parkedId] })} />}
             </p>
           </li>
         ))}

@@ -2,6 +2,7 @@ import { useMutation } from "@connectrpc/connect-query";
 import { CompactionService, type CompactionPlan, type SessionRef } from "@threadkeep/client/v1";
 import { useState } from "react";
 
+import { AccessRole, useMay } from "../../api/caller";
 import { whole } from "../../components/numbers";
 import { Failure } from "../../components/states";
 import { text } from "../../text";
@@ -27,8 +28,17 @@ function strategyOf(kind: Kind, limit: number) {
   }
 }
 
-/** What a strategy would archive, and the button that applies it. The server decides whether the credential may. */
-export function Compact({ session, done }: { session: SessionRef; done: () => void }) {
+/** What a strategy would archive, and the button that applies it; nothing for a credential that may not compact. */
+export function Compact(props: Props) {
+  return useMay(AccessRole.COMPACTOR) && <Form {...props} />;
+}
+
+interface Props {
+  session: SessionRef;
+  done: () => void;
+}
+
+function Form({ session, done }: Props) {
   const [kind, setKind] = useState<Kind>("turnWindow");
   const [limit, setLimit] = useState(FIRST.turnWindow);
   const run = useMutation(CompactionService.method.compactSession);

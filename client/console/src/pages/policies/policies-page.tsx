@@ -1,11 +1,10 @@
-// Which policy compacts a session, and where it comes from; who is signed in.
+// Which policy compacts a session, and where it comes from.
 
 import { toJsonString } from "@bufbuild/protobuf";
 import { useQuery } from "@connectrpc/connect-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { CompactionPolicySchema, CompactionService, type CompactionPolicy, type PolicyScope } from "@threadkeep/client/v1";
 
-import { useConnection } from "../../api/connection";
 import { useOwner } from "../../api/use-owner";
 import { TextField, withValue } from "../../components/field";
 import { JsonText } from "../../components/json-tree";
@@ -46,7 +45,6 @@ export function PoliciesPage() {
         <TextField label={text.sessions.columns.session} value={id} hint={text.policies.noSession} apply={set("id")} />
       </form>
       <Levels app={app} user={user} id={id} />
-      <Access />
     </div>
   );
 }
@@ -99,24 +97,4 @@ function LevelRow({ name, kind, isEffective }: { name: Level; kind: PolicyScope[
 function PolicyView({ policy }: { policy: CompactionPolicy }) {
   if (policy.disabled) return <p className="warning">{text.policies.disabled}</p>;
   return <JsonText json={toJsonString(CompactionPolicySchema, policy)} />;
-}
-
-function Access() {
-  const { isSignedIn } = useConnection();
-  return (
-    <section className="section" aria-labelledby="access">
-      <h2 id="access">{text.policies.access}</h2>
-      <p>{isSignedIn ? text.policies.signedIn : text.policies.open}</p>
-      <table className="plain-table">
-        <tbody>
-          {Object.entries(text.policies.roles).map(([role, may]) => (
-            <tr key={role}>
-              <th scope="row"><code>{role}</code></th>
-              <td className="quiet">{may}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
 }

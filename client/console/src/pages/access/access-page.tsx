@@ -1,0 +1,93 @@
+// Who is signed in, what the credential may do, and how much of its limits is used.
+
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import type { CallerStatus } from "@threadkeep/client/v1";
+
+import { AccessRole, useCaller } from "../../api/caller";
+import { Command, Failure, Loading } from "../../components/states";
+import { Ago, exact } from "../../components/time";
+import { text } from "../../text";
+import { Quotas } from "./quotas";
+import "./access.css";
+
+const words = text.access;
+
+const ROLES: Readonly<Record<keyof typeof words.can, AccessRole>> = {
+  reader: AccessRole.READER,
+  writer: AccessRole.WRITER,
+  compactor: AccessRole.COMPACTOR,
+  admin: AccessRole.ADMIN,
+  ops: AccessRole.OPS,
+};
+
+export function AccessPage() {
+  const { caller, error, refetch } = useCaller();
+  return (
+    <div className="page scrolling">
+      <title>{`${words.title} · ${text.shell.name}`}</title>
+      <header className="head">
+        <h1>{words.title}</h1>
+        <span className="quiet">{words.hint}</span>
+      </header>
+      {error && <Failure error={error} retry={() => void refetch()} />}
+      {!caller && !error && <Loading />}
+      {caller && (
+        <>
+          <Who caller={caller} />
+          <Roles caller={caller} />
+          <section className="section" aria-labelledby="quotas">
+            <h2 id="quotas">{words.quotas}</h2>
+            {caller.quotas.length > 0 ? <Quotas quotas={caller.quotas} /> : <p className="quiet">{words.noQuotas}</p>}
+            {caller.quotas.length === 0 && <Command>{words.quotaSettings}</Command>}
+          </section>
+          <section className="section" aria-labelledby="audit">
+            <h2 id="audit">{words.audit}</h2>
+            <p className="quiet">{words.auditHint}</p>
+          </section>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Who({ caller: { authenticated, tenant, app, userId, expireTime } }: { caller: CallerStatus }) {
+  const facts = [
+    [words.tenant, <code key="">{tenant}</code>],
+    [words.app, app ? <code key="">{app}</code> : words.anyApp],
+    [words.user, userId ? <code key="">{userId}</code> : words.anyUser],
+    [words.expires, expireTime ? <span key=""><Ago time={expireTime} /> <span className="quiet small">{exact(timestampDate(expireTime))}</span></span> : words.never],
+  ] as const;
+  return (
+    <section className="section who" aria-labelledby="who">
+      <h2 id="who">{words.who}</h2>
+      <p>{authenticated ? words.signedIn : words.open}</p>
+      <dl className="facts-list">
+        {facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+      </dl>
+    </section>
+  );
+}
+
+function Roles({ caller: { roles } }: { caller: CallerStatus }) {
+  return (
+    <section className="section" aria-labelledby="roles">
+      <h2 id="roles">{words.roles}</h2>
+      {roles.length === 0 && <p className="warning">{words.noRoles}</p>}
+      <table className="plain-table roles">
+        <tbody>
+          {(Object.keys(ROLES) as (keyof typeof ROLES)[]).map((role) => {
+            const has = roles.includes(ROLES[role]);
+            return (
+              <tr key={role} data-has={has}>
+                <th scope="row"><code>{role}</code></th>
+                <td>{has ? <span className="chip" data-outcome="done">{words.has}</span> : <span className="chip faint">{words.hasNot}</span>}</td>
+                <td className="quiet">{words.can[role]}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      <p className="quiet small">{words.hides}</p>
+    </section>
+  );
+}
