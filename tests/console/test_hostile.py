@@ -95,6 +95,7 @@ PAGES = (
     "overview",
     "policies?app=shop&user=alice&id=axe",
     "access",
+    "memories?app=shop&user=alice",
 )
 
 

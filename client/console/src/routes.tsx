@@ -11,6 +11,7 @@ import { AccessPage } from "./pages/access/access-page";
 import { ChangesPage } from "./pages/changes/changes-page";
 import { ContextPage } from "./pages/context/context-page";
 import { DetailsPage } from "./pages/details/details-page";
+import { MemoriesPage } from "./pages/memories/memories-page";
 import { OverviewPage } from "./pages/overview/overview-page";
 import { PoliciesPage } from "./pages/policies/policies-page";
 import { SearchPage } from "./pages/search/search-page";
@@ -62,6 +63,13 @@ const search = createRoute({
   component: SearchPage,
 });
 
+const memories = createRoute({
+  getParentRoute: () => root,
+  path: "/memories",
+  validateSearch: textsOf("app", "user", "q", "namespace"),
+  component: MemoriesPage,
+});
+
 const changes = createRoute({
   getParentRoute: () => root,
   path: "/changes",
@@ -81,7 +89,7 @@ const policies = createRoute({
 const access = createRoute({ getParentRoute: () => root, path: "/access", component: AccessPage });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, sessions, session, context, details, search, changes, overview, policies, access]),
+  routeTree: root.addChildren([home, sessions, session, context, details, search, memories, changes, overview, policies, access]),
   basepath: BASE,
   parseSearch,
   stringifySearch,

@@ -7,6 +7,7 @@ export const pages = [
   { to: "/overview", label: text.shell.overview, icon: "overview" },
   { to: "/sessions", label: text.shell.sessions, icon: "sessions" },
   { to: "/search", label: text.shell.search, icon: "search" },
+  { to: "/memories", label: text.shell.memories, icon: "memory" },
   { to: "/changes", label: text.shell.changes, icon: "changes" },
   { to: "/policies", label: text.shell.policies, icon: "policy" },
   { to: "/access", label: text.shell.access, icon: "access" },

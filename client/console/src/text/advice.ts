@@ -13,6 +13,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   UNAUTHENTICATED: "Sign in with a valid token.",
   SESSION_NOT_FOUND: "It may have been deleted or have expired. Check app, user and id.",
   AMBIGUOUS_SESSION: "Several sessions have this id. Open it from the list of sessions.",
+  MEMORY_NOT_CONFIGURED: "Set memory = true on the server.",
+  VERSION_MISMATCH: "It was changed meanwhile. Read it again, then retry.",
   RATE_LIMITED: "Wait a moment, then try again.",
   STORE_UNAVAILABLE: "The server does not reach its database. Its log has the cause; the console tries again.",
   SERVER_DRAINING: "The server is shutting down. The console tries again.",

@@ -46,7 +46,6 @@ export const consumers = {
   replaying: "Waits for a member",
   discard: "Discard",
   discardSure: "Discard for good",
-  keep: "Keep",
   replayed: (count: bigint) => `${plural(count, "change")} will be delivered again.`,
   discarded: (count: bigint) => `${plural(count, "change")} discarded.`,
 } as const;

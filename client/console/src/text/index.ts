@@ -5,6 +5,7 @@ import { changes, consumers } from "./changes";
 import { context } from "./context";
 import { details } from "./details";
 import { event } from "./event";
+import { memories } from "./memories";
 import { overview } from "./overview";
 import { policies } from "./policies";
 import { search } from "./search";
@@ -25,6 +26,7 @@ export const text = {
   signIn,
   sessions,
   search,
+  memories,
   changes,
   consumers,
   overview,

@@ -7,6 +7,7 @@ export const shell = {
   skip: "Skip to the content",
   sessions: "Sessions",
   search: "Search",
+  memories: "Memories",
   changes: "Changes",
   overview: "Overview",
   policies: "Policies",
@@ -20,6 +21,7 @@ export const states = {
   loading: "Loading…",
   failed: "That did not work",
   retry: "Try again",
+  keep: "Keep",
   noPage: "There is no such page",
   request: (id: string) => `Request ${id}: the server's log has more.`,
 } as const;

@@ -5,6 +5,7 @@ import { ConsumerService } from "@threadkeep/client/v1";
 import { useState } from "react";
 
 import { AccessRole, useMay } from "../../api/caller";import { whole } from "../../components/numbers";
+import { SureButton } from "../../components/sure-button";
 import { Failure } from "../../components/states";
 import { Ago, duration } from "../../components/time";
 import { text } from "../../text";
@@ -77,23 +78,11 @@ function Parked({ name, count }: { name: string; count: bigint }) {
             <p className="buttons">
               {replaying && <span className="quiet small">{text.consumers.replaying}</span>}
               {mayReplay && <button type="button" disabled={isBusy || replaying} onClick={() => replay.mutate({ name, parkedIds: [parkedId] })}>{text.consumers.replay}</button>}
-              {mayDiscard && <Discard isBusy={isBusy} confirm={() => discard.mutate({ name, parkedIds: [parkedId] })} />}
+              {mayDiscard && <SureButton label={text.consumers.discard} sure={text.consumers.discardSure} isBusy={isBusy} confirm={() => discard.mutate({ name, parkedIds: [parkedId] })} />}
             </p>
           </li>
         ))}
       </ul>
-    </>
-  );
-}
-
-/** Discarding takes two clicks: it cannot be undone. */
-function Discard({ isBusy, confirm }: { isBusy: boolean; confirm: () => void }) {
-  const [isSure, setSure] = useState(false);
-  if (!isSure) return <button type="button" disabled={isBusy} onClick={() => setSure(true)}>{text.consumers.discard}</button>;
-  return (
-    <>
-      <button type="button" className="danger" disabled={isBusy} onClick={confirm}>{text.consumers.discardSure}</button>
-      <button type="button" onClick={() => setSure(false)}>{text.consumers.keep}</button>
     </>
   );
 }
