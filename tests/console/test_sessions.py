@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def test_the_list_shows_filters_and_follows(page: Page, server: ServerProcess, c
     expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
     client.append("order-0", user("Any news?"))
     expect(rows.nth(0)).to_contain_text("Any news?")
-    expect(rows.nth(0).get_by_role("cell").nth(2)).to_have_text("3")
+    expect(rows.nth(0).get_by_role("cell").nth(3)).to_have_text("3")
     client.append("order-9", user("A new one."), create_if_missing=True)
     expect(rows.nth(0)).to_contain_text("order-9")
 
@@ -40,6 +41,40 @@ def test_the_list_shows_filters_and_follows(page: Page, server: ServerProcess, c
     expect(page.get_by_text("No session matches")).to_be_visible()
     page.get_by_role("button", name="Clear").click()
     expect(rows.first).to_be_visible()
+
+
+def test_selected_sessions_are_deleted_with_a_receipt(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+    for number in range(5):
+        client.append(f"bulk-{number}", user("Delete me."), create_if_missing=True)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"http://{server.http_address}/console/sessions?app=shop&user=alice&prefix=bulk-")
+    for number in (0, 1):
+        page.get_by_label(f"Select bulk-{number}").check()
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog", name="Delete 2 sessions for good?")
+    expect(dialog).to_contain_text("bulk-1")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.get_by_role("button", name="Delete…").click()
+    page.get_by_role("button", name="Delete 2 sessions").click()
+    expect(page.get_by_text("2 sessions deleted, with 2 events.")).to_be_visible()
+    page.get_by_role("button", name="Copy the receipt").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    receipt = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert sorted(each["sessionId"] for each in receipt["deleted"]) == ["bulk-0", "bulk-1"]
+    page.get_by_role("button", name="Close").click()
+
+    refused = {"code": "unavailable", "message": "not <b>now</b>"}
+    page.route("**/DeleteSession", lambda route: route.fulfill(status=503, json=refused), times=40)
+    page.get_by_role("button", name="Delete all that match…").click()
+    page.get_by_role("button", name="Delete 3 sessions").click()
+    expect(page.get_by_text("3 sessions could not be deleted:")).to_be_visible()
+    expect(page.get_by_text("not <b>now</b>").first).to_be_visible()
+    page.unroute("**/DeleteSession")
+    page.get_by_role("button", name="Try these again").click()
+    page.get_by_role("button", name="Delete 3 sessions").click()
+    expect(page.get_by_text("3 sessions deleted, with 3 events.")).to_be_visible()
+    expect(page.get_by_text("No session matches")).to_be_visible()
 
 
 def test_an_id_is_opened_as_it_is(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:

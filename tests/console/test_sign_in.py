@@ -62,6 +62,7 @@ def test_a_token_that_is_bound_to_a_user_sees_that_user(page: Page, guarded: Ser
     sign_in(page, "only-alice-0123456789")
     expect(page.get_by_role("link", name="of-alice")).to_be_visible()
     expect(page.get_by_role("link", name="of-bob")).to_have_count(0)
+    expect(page.get_by_role("checkbox")).to_have_count(0)  # a reader deletes nothing
     page.goto(f"{console(guarded)}access")
     expect(page.get_by_text("The server knows you by your token.")).to_be_visible()
     expect(page.locator(".who dd").nth(2)).to_have_text("alice")

@@ -1,6 +1,7 @@
 // All texts of the console, in English: one file per area.
 
 import { access } from "./access";
+import { bulk } from "./bulk";
 import { changes, consumers } from "./changes";
 import { context } from "./context";
 import { details } from "./details";
@@ -25,6 +26,7 @@ export const text = {
   live,
   signIn,
   sessions,
+  bulk,
   search,
   memories,
   changes,

@@ -8,6 +8,7 @@ import { AuthorMark } from "../../components/author";
 import { short, whole } from "../../components/numbers";
 import { Ago, relative } from "../../components/time";
 import { text } from "../../text";
+import type { Selection } from "./use-selection";
 import type { SessionRow } from "./use-sessions";
 
 interface Props {
@@ -15,6 +16,8 @@ interface Props {
   hasMore: boolean;
   isReading: boolean;
   read: () => void;
+  /** Undefined if nothing may be done with a selection. */
+  selection: Selection | undefined;
 }
 
 /** Pixels; the style sheet has the same. */
@@ -27,7 +30,7 @@ const SHOWN = 200;
 const columns = text.sessions.columns;
 
 /** A table of which only the visible rows exist. */
-export function SessionTable({ rows, hasMore, isReading, read }: Props) {
+export function SessionTable({ rows, hasMore, isReading, read, selection }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -41,10 +44,12 @@ export function SessionTable({ rows, hasMore, isReading, read }: Props) {
   useEffect(() => {
     if (hasMore && !isReading && last >= rows.length - AHEAD) read();
   }, [hasMore, isReading, last, rows.length, read]);
+  const kind = selection ? "row selectable" : "row";
   return (
     <div className="table" role="table" aria-label={text.sessions.title} aria-rowcount={hasMore ? -1 : rows.length + 1}>
       <div role="rowgroup">
-        <div role="row" className="row heads">
+        <div role="row" className={`${kind} heads`}>
+          {selection && <SelectAll rows={rows} selection={selection} />}
           <span role="columnheader">{columns.session}</span>
           <span role="columnheader">{columns.latest}</span>
           <span role="columnheader" className="number">{columns.events}</span>
@@ -55,7 +60,8 @@ export function SessionTable({ rows, hasMore, isReading, read }: Props) {
       <div ref={scroller} className="scroller" role="rowgroup" tabIndex={0} aria-label={text.sessions.title}>
         <div className="spread" role="presentation" style={{ height: virtual.getTotalSize() }}>
           {items.map(({ index, key, start }) => (
-            <div key={key} role="row" aria-rowindex={index + 2} className="row" style={{ transform: `translateY(${start}px)` }}>
+            <div key={key} role="row" aria-rowindex={index + 2} className={selection?.has(rows[index]!.session.uid) ? `${kind} selected` : kind} style={{ transform: `translateY(${start}px)` }}>
+              {selection && <Select row={rows[index]!} selection={selection} />}
               <Row row={rows[index]!} />
             </div>
           ))}
@@ -63,6 +69,35 @@ export function SessionTable({ rows, hasMore, isReading, read }: Props) {
         {isReading && <p className="quiet center" role="status">{text.sessions.more}</p>}
       </div>
     </div>
+  );
+}
+
+function SelectAll({ rows, selection }: { rows: SessionRow[]; selection: Selection }) {
+  const count = rows.filter(({ session }) => selection.has(session.uid)).length;
+  const isAll = count === rows.length;
+  return (
+    <span role="columnheader" className="select-all">
+      <label className="select" title={text.bulk.selectAll}>
+        <input
+          type="checkbox"
+          aria-label={text.bulk.selectAll}
+          checked={isAll}
+          ref={(box) => { if (box) box.indeterminate = count > 0 && !isAll; }}
+          onChange={() => selection.set(rows, !isAll)}
+        />
+      </label>
+    </span>
+  );
+}
+
+function Select({ row, selection }: { row: SessionRow; selection: Selection }) {
+  const { uid, ref } = row.session;
+  return (
+    <span role="cell" className="select-cell">
+      <label className="select">
+        <input type="checkbox" aria-label={text.bulk.select(ref?.sessionId ?? uid)} checked={selection.has(uid)} onChange={(event) => selection.set([row], event.target.checked)} />
+      </label>
+    </span>
   );
 }
 

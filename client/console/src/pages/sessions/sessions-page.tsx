@@ -1,11 +1,16 @@
 import { getRouteApi } from "@tanstack/react-router";
 
+import { AccessRole, useMay } from "../../api/caller";
 import { LiveMark } from "../../components/live";
 import { Command, Empty, Failure, Loading } from "../../components/states";
 import { firstEvent, text } from "../../text";
+import { BulkDelete } from "./bulk-delete";
 import { Filters } from "./filters";
 import { SessionTable } from "./session-table";
+import { useBulkDelete } from "./use-bulk-delete";
+import { useSelection } from "./use-selection";
 import { useSessions } from "./use-sessions";
+import "./bulk.css";
 
 const route = getRouteApi("/sessions");
 
@@ -16,6 +21,9 @@ export function SessionsPage() {
   const sessions = useSessions(filters);
   const { rows, total, watched, error, isPending } = sessions;
   const isFiltered = Object.entries(filters).some(([name, value]) => name !== "order" && value !== undefined);
+  const mayDelete = useMay(AccessRole.ADMIN);
+  const bulk = useBulkDelete();
+  const selection = useSelection(JSON.stringify(filters));
   return (
     <div className="page">
       <title>{`${text.sessions.title} · ${text.shell.name}`}</title>
@@ -25,10 +33,17 @@ export function SessionsPage() {
         <LiveMark watched={watched} />
       </header>
       <Filters filters={filters} apply={(search) => void navigate({ search, replace: true })} />
+      {mayDelete && <BulkDelete bulk={bulk} selected={selection.refs} clear={selection.clear} filters={isFiltered && rows.length > 0 ? filters : undefined} />}
       {error && <Failure error={error} retry={() => void sessions.refetch()} />}
       {isPending && !error && <Loading />}
       {rows.length > 0 && (
-        <SessionTable rows={rows} hasMore={sessions.hasNextPage} isReading={sessions.isFetchingNextPage} read={() => void sessions.fetchNextPage()} />
+        <SessionTable
+          rows={rows}
+          hasMore={sessions.hasNextPage}
+          isReading={sessions.isFetchingNextPage}
+          read={() => void sessions.fetchNextPage()}
+          selection={mayDelete ? selection : undefined}
+        />
       )}
       {!isPending && !error && rows.length === 0 && (
         isFiltered ? (

@@ -42,7 +42,7 @@ function labelsOf(given: string): Record<string, string> {
   return Object.fromEntries(pairs.map((pair) => [pair.split("=", 1)[0]!, pair.slice(pair.indexOf("=") + 1)]));
 }
 
-function requestOf({ app, user = "", prefix = "", label = "", since = "", order = "" }: SessionFilters) {
+export function requestOf({ app, user = "", prefix = "", label = "", since = "", order = "" }: SessionFilters) {
   const hours = HOURS[since];
   return {
     ...(app === undefined ? {} : { app }),

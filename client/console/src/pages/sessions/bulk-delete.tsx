@@ -1,0 +1,128 @@
+// The bar of a selection, the question before it is deleted, the progress, and the receipt.
+
+import type { SessionRef } from "@threadkeep/client/v1";
+import { useEffect, useRef, useState, type FormEvent } from "react";
+
+import { CopyButton } from "../../components/copy-button";
+import { Failure } from "../../components/states";
+import { text } from "../../text";
+import { receiptJson, type Receipt, type useBulkDelete } from "./use-bulk-delete";
+import type { SessionFilters } from "./use-sessions";
+
+const words = text.bulk;
+
+/** Sessions that the question names, and failures that the receipt lists. */
+const NAMED = 5;
+const LISTED = 20;
+
+interface Props {
+  bulk: ReturnType<typeof useBulkDelete>;
+  selected: readonly SessionRef[];
+  clear: () => void;
+  /** The filters of the list; undefined without any: everything is not deleted by accident. */
+  filters: SessionFilters | undefined;
+}
+
+export function BulkDelete({ bulk, selected, clear, filters }: Props) {
+  const { step, ask, askAll, run, stop, close } = bulk;
+  const isIdle = step.kind === "idle";
+  if (isIdle && selected.length === 0 && !filters) return null;
+  return (
+    <div className="bulk">
+      {isIdle && (
+        <p className="buttons">
+          {selected.length > 0 && (
+            <>
+              <span className="quiet" role="status">{words.selected(selected.length)}</span>
+              <button type="button" onClick={() => ask([...selected])}>{words.remove}</button>
+              <button type="button" className="plain" onClick={clear}>{words.clear}</button>
+            </>
+          )}
+          {selected.length === 0 && filters && <button type="button" onClick={() => void askAll(filters)}>{words.removeAll}</button>}
+        </p>
+      )}
+      {step.kind === "counting" && (
+        <p className="buttons">
+          <span role="status">{words.counting(step.count)}</span>
+          <button type="button" onClick={stop}>{words.stop}</button>
+        </p>
+      )}
+      {step.kind === "asking" && <Question refs={step.refs} cancel={close} confirm={(purge) => { clear(); void run(step.refs, purge); }} />}
+      {step.kind === "running" && (
+        <p className="buttons">
+          <progress max={step.all} value={step.done} aria-label={words.progress(step.done, step.all)} />
+          <span className="number">{words.progress(step.done, step.all)}</span>
+          <button type="button" onClick={stop}>{words.stop}</button>
+        </p>
+      )}
+      {step.kind === "failed" && <Failure error={step.error} retry={close} />}
+      {step.kind === "finished" && <Outcome receipt={step.receipt} ask={ask} close={close} />}
+    </div>
+  );
+}
+
+function Question({ refs, cancel, confirm }: { refs: readonly SessionRef[]; cancel: () => void; confirm: (purgeMemories: boolean) => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [purge, setPurge] = useState(false);
+  useEffect(() => dialog.current?.showModal(), []);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    confirm(purge);
+  };
+  return (
+    <dialog ref={dialog} className="question" aria-labelledby="question-title" onClose={cancel}>
+      <form onSubmit={submit}>
+        <h2 id="question-title">{refs.length === 0 ? words.none : words.title(refs.length)}</h2>
+        {refs.length > 0 && (
+          <>
+            <p>{words.warning}</p>
+            <ul className="plain-list named">
+              {refs.slice(0, NAMED).map(({ app, userId, sessionId }) => (
+                <li key={JSON.stringify([app, userId, sessionId])}><span className="id">{sessionId}</span> <span className="quiet small">{[app, userId].filter(Boolean).join(" / ")}</span></li>
+              ))}
+              {refs.length > NAMED && <li className="quiet">{words.more(refs.length - NAMED)}</li>}
+            </ul>
+            <label className="inline">
+              <input type="checkbox" checked={purge} onChange={(event) => setPurge(event.target.checked)} />
+              {words.memories}
+            </label>
+          </>
+        )}
+        <p className="buttons">
+          <button type="button" autoFocus onClick={cancel}>{words.cancel}</button>
+          {refs.length > 0 && <button type="submit" className="danger">{words.confirm(refs.length)}</button>}
+        </p>
+      </form>
+    </dialog>
+  );
+}
+
+function Outcome({ receipt, ask, close }: { receipt: Receipt; ask: (refs: SessionRef[]) => void; close: () => void }) {
+  const { deleted, missing, failed, left, events, memories } = receipt;
+  const ids = () => deleted.map(({ sessionId }) => sessionId).join("\n");
+  return (
+    <div className="outcome">
+      <div className="receipt" role="status">
+        <span>
+          {words.deleted(deleted.length, events)} {memories > 0n && words.memoriesDeleted(memories)} {missing.length > 0 && words.missing(missing.length)}{" "}
+          {left.length > 0 && words.stopped(left.length)}
+        </span>
+        <CopyButton label={words.copyIds} made={ids} />
+        <CopyButton label={words.copy} made={() => receiptJson(receipt)} />
+        <button type="button" onClick={close}>{words.close}</button>
+      </div>
+      {failed.length > 0 && (
+        <div className="notice failed" role="alert">
+          <h2>{words.failed(failed.length)}</h2>
+          <ul className="plain-list">
+            {failed.slice(0, LISTED).map(({ ref, reason }) => (
+              <li key={JSON.stringify([ref.app, ref.userId, ref.sessionId])}><span className="id">{ref.sessionId}</span> <span className="quiet">{reason}</span></li>
+            ))}
+            {failed.length > LISTED && <li className="quiet">{words.more(failed.length - LISTED)}</li>}
+          </ul>
+          <button type="button" onClick={() => ask(failed.map(({ ref }) => ref))}>{words.retry}</button>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,132 @@
+// Deletes many sessions, a few at a time, and keeps a receipt of what was deleted and what was not.
+
+import { ThreadkeepError } from "@threadkeep/client";
+import { SessionService, type SessionRef } from "@threadkeep/client/v1";
+import { useCallback, useEffect, useRef, useState } from "react";
+
+import { useClient } from "../../api/connection";
+import { requestOf, type SessionFilters } from "./use-sessions";
+
+/** Deletions at a time. More would wait for each other in the server. */
+const AT_ONCE = 4;
+/** Sessions of a page while they are counted. */
+const PAGE = 1000;
+/** Milliseconds between two pictures of the progress. */
+const PAUSE = 100;
+
+export interface Failed {
+  ref: SessionRef;
+  reason: string;
+}
+
+export interface Receipt {
+  deleted: SessionRef[];
+  missing: SessionRef[];
+  failed: Failed[];
+  /** Those that were not tried, because the deletion was stopped. */
+  left: SessionRef[];
+  events: bigint;
+  memories: bigint;
+  began: Date;
+  ended: Date;
+}
+
+export type Step =
+  | { kind: "idle" }
+  | { kind: "counting"; count: number }
+  | { kind: "asking"; refs: SessionRef[] }
+  | { kind: "running"; done: number; all: number }
+  | { kind: "finished"; receipt: Receipt }
+  | { kind: "failed"; error: Error };
+
+const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));
+
+const reasonOf = (error: unknown) => (error instanceof ThreadkeepError ? `${error.reason}: ${error.rawMessage}` : asError(error).message);
+
+export function useBulkDelete() {
+  const client = useClient();
+  const [step, setStep] = useState<Step>({ kind: "idle" });
+  const stopping = useRef<AbortController>(undefined);
+  useEffect(() => () => stopping.current?.abort(), [client]);
+
+  const ask = useCallback((refs: SessionRef[]) => setStep({ kind: "asking", refs }), []);
+  const stop = useCallback(() => stopping.current?.abort(), []);
+  const close = useCallback(() => {
+    stopping.current?.abort();
+    setStep({ kind: "idle" });
+  }, []);
+
+  /** Collects all sessions that match, so that the question has their number. */
+  const askAll = useCallback(
+    async (filters: SessionFilters) => {
+      const stopper = (stopping.current = new AbortController());
+      const request = { ...requestOf(filters), pageSize: PAGE, withNewestEvent: false };
+      const refs: SessionRef[] = [];
+      let pageToken = "";
+      setStep({ kind: "counting", count: 0 });
+      try {
+        do {
+          const page = await client.raw(SessionService).listSessions({ ...request, pageToken }, { signal: stopper.signal });
+          for (const { ref } of page.sessions) if (ref) refs.push(ref);
+          ({ nextPageToken: pageToken } = page);
+          setStep({ kind: "counting", count: refs.length });
+        } while (pageToken);
+        setStep({ kind: "asking", refs });
+      } catch (error) {
+        setStep(stopper.signal.aborted ? { kind: "idle" } : { kind: "failed", error: asError(error) });
+      }
+    },
+    [client],
+  );
+
+  const run = useCallback(
+    async (refs: SessionRef[], purgeMemories: boolean) => {
+      const stopper = (stopping.current = new AbortController());
+      const receipt: Receipt = { deleted: [], missing: [], failed: [], left: [], events: 0n, memories: 0n, began: new Date(), ended: new Date() };
+      let next = 0;
+      let drawn = 0;
+      const draw = () => {
+        if (Date.now() - drawn < PAUSE) return;
+        drawn = Date.now();
+        setStep({ kind: "running", done: receipt.deleted.length + receipt.missing.length + receipt.failed.length, all: refs.length });
+      };
+      const work = async () => {
+        while (next < refs.length && !stopper.signal.aborted) {
+          const ref = refs[next++]!;
+          try { // without the signal: a call that was sent ends, so the receipt knows what it did
+            const answer = await client.raw(SessionService).deleteSession({ session: ref, purgeMemories });
+            (answer.deleted ? receipt.deleted : receipt.missing).push(ref);
+            receipt.events += answer.deletedEvents;
+            receipt.memories += answer.deletedMemories;
+          } catch (error) {
+            receipt.failed.push({ ref, reason: reasonOf(error) });
+          }
+          draw();
+        }
+      };
+      draw();
+      await Promise.all(Array.from({ length: AT_ONCE }, work));
+      receipt.left = refs.slice(next);
+      receipt.ended = new Date();
+      setStep({ kind: "finished", receipt });
+    },
+    [client],
+  );
+  return { step, ask, askAll, run, stop, close };
+}
+
+/** Returns the receipt as JSON, for a file or a ticket. */
+export function receiptJson({ deleted, missing, failed, left, events, memories, began, ended }: Receipt): string {
+  const named = ({ app, userId, sessionId }: SessionRef) => ({ app, userId, sessionId });
+  const content = {
+    began: began.toISOString(),
+    ended: ended.toISOString(),
+    deletedEvents: Number(events),
+    deletedMemories: Number(memories),
+    deleted: deleted.map(named),
+    missing: missing.map(named),
+    failed: failed.map(({ ref, reason }) => ({ ...named(ref), reason })),
+    left: left.map(named),
+  };
+  return JSON.stringify(content, undefined, 2);
+}
