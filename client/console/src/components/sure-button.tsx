@@ -12,16 +12,16 @@ interface Props {
 
 /** A button for what cannot be undone: it takes two clicks. */
 export function SureButton({ label, sure, isBusy, confirm }: Props) {
-  const [isAsking, setAsking] = useState(false);
-  if (!isAsking) return <button type="button" disabled={isBusy} onClick={() => setAsking(true)}>{label}</button>;
+  const [isArmed, setArmed] = useState(false);
+  if (!isArmed) return <button type="button" disabled={isBusy} onClick={() => setArmed(true)}>{label}</button>;
   const finish = () => {
-    setAsking(false);
+    setArmed(false);
     confirm();
   };
   return (
     <>
       <button type="button" className="danger" autoFocus disabled={isBusy} onClick={finish}>{sure}</button>
-      <button type="button" onClick={() => setAsking(false)}>{text.states.keep}</button>
+      <button type="button" onClick={() => setArmed(false)}>{text.states.keep}</button>
     </>
   );
 }

@@ -47,7 +47,7 @@ export function BulkDelete({ bulk, selected, clear, filters }: Props) {
           <button type="button" onClick={stop}>{words.stop}</button>
         </p>
       )}
-      {step.kind === "asking" && <Question refs={step.refs} cancel={close} confirm={(purge) => { clear(); void run(step.refs, purge); }} />}
+      {step.kind === "confirming" && <Question refs={step.refs} cancel={close} confirm={(purge) => { clear(); void run(step.refs, purge); }} />}
       {step.kind === "running" && (
         <p className="buttons">
           <progress max={step.all} value={step.done} aria-label={words.progress(step.done, step.all)} />

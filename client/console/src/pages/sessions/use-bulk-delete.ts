@@ -34,7 +34,7 @@ export interface Receipt {
 export type Step =
   | { kind: "idle" }
   | { kind: "counting"; count: number }
-  | { kind: "asking"; refs: SessionRef[] }
+  | { kind: "confirming"; refs: SessionRef[] }
   | { kind: "running"; done: number; all: number }
   | { kind: "finished"; receipt: Receipt }
   | { kind: "failed"; error: Error };
@@ -49,7 +49,7 @@ export function useBulkDelete() {
   const stopping = useRef<AbortController>(undefined);
   useEffect(() => () => stopping.current?.abort(), [client]);
 
-  const ask = useCallback((refs: SessionRef[]) => setStep({ kind: "asking", refs }), []);
+  const ask = useCallback((refs: SessionRef[]) => setStep({ kind: "confirming", refs }), []);
   const stop = useCallback(() => stopping.current?.abort(), []);
   const close = useCallback(() => {
     stopping.current?.abort();
@@ -71,7 +71,7 @@ export function useBulkDelete() {
           ({ nextPageToken: pageToken } = page);
           setStep({ kind: "counting", count: refs.length });
         } while (pageToken);
-        setStep({ kind: "asking", refs });
+        setStep({ kind: "confirming", refs });
       } catch (error) {
         setStep(stopper.signal.aborted ? { kind: "idle" } : { kind: "failed", error: asError(error) });
       }
