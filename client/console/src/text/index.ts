@@ -12,6 +12,7 @@ import { policies } from "./policies";
 import { search } from "./search";
 import { fold, inspector, session, views } from "./session";
 import { sessions } from "./sessions";
+import { lineage, state } from "./state";
 import { live, shell, signIn, states, theme } from "./shell";
 
 export { adviceFor } from "./advice";
@@ -37,6 +38,8 @@ export const text = {
   views,
   context,
   details,
+  state,
+  lineage,
   fold,
   inspector,
   event,

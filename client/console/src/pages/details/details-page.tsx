@@ -1,6 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
-import { CompactionService, EventService, SessionService, StateService, StateScope, type Session, type SessionRef } from "@threadkeep/client/v1";
+import { getRouteApi } from "@tanstack/react-router";
+import { CompactionService, SessionService, type Session, type SessionRef } from "@threadkeep/client/v1";
 import type { ReactNode } from "react";
 
 import { ChooseSession } from "../../components/choose-session";
@@ -10,6 +10,10 @@ import { SessionHead } from "../../components/session-head";
 import { Failure, Loading } from "../../components/states";
 import { Ago } from "../../components/time";
 import { text } from "../../text";
+import { Branches, Lineage } from "./lineage";
+import { Section } from "./section";
+import { StateSection } from "./state-section";
+import "./details.css";
 
 const route = getRouteApi("/details");
 const words = text.details;
@@ -52,57 +56,11 @@ function Details({ session }: { session: Session }) {
         ))}
       </dl>
       {session.metadataJson && <Section title={words.metadata}><JsonText json={session.metadataJson} /></Section>}
-      <StateSection session={ref} />
+      <StateSection session={session} />
       <Branches session={ref} />
       <Compactions session={ref} />
       <Lineage session={session} />
     </>
-  );
-}
-
-function Section({ title, children }: { title: string; children: ReactNode }) {
-  return <section className="section"><h2>{title}</h2>{children}</section>;
-}
-
-function StateSection({ session }: { session: SessionRef }) {
-  const { data, error } = useQuery(StateService.method.getState, { scope: StateScope.SESSION, session }, { staleTime: 0 });
-  const values = Object.entries(data?.state?.values ?? {});
-  return (
-    <Section title={words.state(data?.state?.version ?? 0n)}>
-      {error && <Failure error={error} />}
-      {data && values.length === 0 && <p className="quiet">{words.noState}</p>}
-      {values.length > 0 && (
-        <table className="plain-table">
-          <tbody>{values.map(([key, json]) => <tr key={key}><th scope="row"><code>{key}</code></th><td><code>{json}</code></td></tr>)}</tbody>
-        </table>
-      )}
-    </Section>
-  );
-}
-
-function EventLink({ session, seq }: { session: SessionRef; seq: bigint }) {
-  return <Link to="/session" search={{ app: session.app, user: session.userId, id: session.sessionId, seq: String(seq) }}>{text.event.seq(seq)}</Link>;
-}
-
-function Branches({ session }: { session: SessionRef }) {
-  const { data, error } = useQuery(EventService.method.listBranches, { session }, { staleTime: 0 });
-  return (
-    <Section title={words.branches}>
-      {error && <Failure error={error} />}
-      {data && (
-        <table className="plain-table">
-          <tbody>
-            {data.branches.map(({ name, eventCount, firstSeq, lastSeq }) => (
-              <tr key={name}>
-                <th scope="row">{name || words.root}</th>
-                <td className="number">{eventCount === undefined ? "" : whole(eventCount)}</td>
-                <td>{firstSeq !== undefined && <EventLink session={session} seq={firstSeq} />}{firstSeq !== undefined && " – "}{lastSeq !== undefined && <EventLink session={session} seq={lastSeq} />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </Section>
   );
 }
 
@@ -127,24 +85,6 @@ function Compactions({ session }: { session: SessionRef }) {
           </tbody>
         </table>
       )}
-    </Section>
-  );
-}
-
-function Lineage({ session: { ref, parent } }: { session: Session }) {
-  const { app, userId, sessionId } = ref!;
-  const { data, error } = useQuery(SessionService.method.listSessions, { app, userId, forkedFrom: sessionId }, { staleTime: 0 });
-  const origin = parent?.session;
-  return (
-    <Section title={words.lineage}>
-      {error && <Failure error={error} />}
-      {origin && (
-        <p>{text.session.forkOf} <Link to="/session" search={{ app, user: origin.userId || userId, id: origin.sessionId, seq: String(parent.atSeq) }}>{origin.sessionId}</Link> {words.at(parent.atSeq)}</p>
-      )}
-      {data?.sessions.map(({ uid, ref: fork, parent: from }) => fork && (
-        <p key={uid}>{words.forkedTo} <Link to="/session" search={{ app: fork.app, user: fork.userId, id: fork.sessionId }}>{fork.sessionId}</Link> {words.at(from?.atSeq ?? 0n)}</p>
-      ))}
-      {!origin && data?.sessions.length === 0 && <p className="quiet">{words.noForks}</p>}
     </Section>
   );
 }

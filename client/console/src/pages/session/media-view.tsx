@@ -18,9 +18,27 @@ export function MediaView({ part: { source, mimeType, name } }: { part: MediaPar
         {name && <strong>{name}</strong>} <span className="quiet">{mimeType}</span>
         <br />
         {source.case === "uri" ? <code>{source.value}</code> : <span>{text.event.file(source.value ?? "")}</span>}
-        {source.case === "uri" && <p className="quiet small">{text.event.remote}</p>}
+        {source.case === "uri" && <Elsewhere address={source.value} />}
       </figcaption>
     </figure>
+  );
+}
+
+/** Returns the host of an address of the web; undefined for every other address. */
+function hostOf(address: string): string | undefined {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  return url && (url.protocol === "https:" || url.protocol === "http:") && url.host ? url.host : undefined;
+}
+
+/** A link that names its host. It is not shown here: the policy of the page allows no image of another host. */
+function Elsewhere({ address }: { address: string }) {
+  const host = hostOf(address);
+  if (!host) return <p className="quiet small">{text.event.remoteUnsafe}</p>;
+  return (
+    <p className="small">
+      <span className="quiet">{text.event.remote(host)}</span>{" "}
+      <a href={address} target="_blank" rel="noreferrer noopener" title={text.event.remoteHint(host)}>{text.event.remoteOpen(host)}</a>
+    </p>
   );
 }
 
