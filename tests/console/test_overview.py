@@ -15,6 +15,12 @@ def test_the_overview_says_what_the_server_has_and_lacks(page: Page, server: Ser
     expect(page.locator(".numbers .value").first).to_have_text(str(client.info(totals=True).total_sessions))
     expect(page.get_by_text("No embedder is configured.")).to_be_visible()
     expect(page.get_by_text("sqlite")).to_be_visible()
+    appends = page.locator(".charts li", has_text="Appends")
+    expect(appends.get_by_role("img").first).to_be_visible()  # after two looks at the counters
+    client.append("counted", user("Another one."))
+    expect(appends).to_contain_text("half within")
+    page.route("**/metrics", lambda route: route.fulfill(status=404))
+    expect(page.get_by_text("the setting admin_address has moved them")).to_be_visible()
 
 
 def test_a_policy_is_shown_with_its_origin(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:

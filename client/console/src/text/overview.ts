@@ -1,6 +1,7 @@
 // Texts of the overview.
 
 import { whole } from "../components/numbers";
+import { duration } from "../components/time";
 import { plural } from "./plural";
 
 export const overview = {
@@ -19,6 +20,22 @@ export const overview = {
     embeddingsHint: "events and memories",
     noEmbedder: "no embedder",
   },
+  charts: {
+    title: "Right now",
+    groups: { appends: "Appends", reads: "Reads", searches: "Searches" },
+    measuring: "Measuring…",
+    rate: (perSecond: number) => `${rate(perSecond)} per second`,
+    idle: "no calls in the last minute",
+    durations: (half: number, most: number) => `half within ${milliseconds(half)}, 95% within ${milliseconds(most)}`,
+    rateLabel: (name: string, now: number, most: number) => `${name} per second since the page was opened: now ${rate(now)}, at most ${rate(most)}`,
+    slowLabel: (name: string, most: number | undefined) => `Duration of ${name.toLowerCase()}: ${most === undefined ? "no calls" : `95% within ${milliseconds(most)}`}`,
+    servers: (count: number) => `${count} servers answered, or one was started again: each point is of the one that answered.`,
+    none: {
+      elsewhere: "This port has no metrics: the setting admin_address has moved them to another one.",
+      role: "Rates need a token with the role ops: metrics_need_role is on.",
+      failed: "The metrics of the server cannot be read. The console tries again.",
+    },
+  },
   findingsTitle: "What needs attention",
   fine: "Nothing is wrong.",
   findings: {
@@ -28,6 +45,14 @@ export const overview = {
     noIndex: { words: "There is no search index.", advice: "Searches read every event. They find the same, but slowly." },
     indexLag: (lag: bigint) => ({ words: `${plural(lag, "change batch", "change batches")} not indexed yet.`, advice: "Searches scan them and get slower. The server's log says why indexing is behind." }),
     embeddingLag: (count: bigint) => ({ words: `${whole(count)} events and memories have no embedding yet.`, advice: "Semantic searches do not find them. The server's log says why the embedder is behind." }),
+    down: { words: "The database does not answer.", advice: "Nothing can be read or written until it does. The server's log has the cause." },
+    stalled: (seconds: number) => ({ words: `Changes have not been delivered for ${duration(seconds * 1000)}.`, advice: "A transaction on PostgreSQL is open. The server's log names it; end it." }),
+    tailLag: (count: number) => ({ words: `${plural(count, "change")} not delivered by this server yet.`, advice: "Subscribers see them late. If the number grows, the server or its database is overloaded." }),
+    sweepHeld: { words: "Expired sessions are not deleted.", advice: "The clock of the server may be wrong. The server's log says how to go on." },
+    auditLost: (count: number) => ({ words: `The audit log has lost ${plural(count, "record")}.`, advice: "Its disk failed or was too slow. The server's log has the cause." }),
+    failedLogins: (count: number) => ({ words: `${plural(count, "login")} failed since the server started.`, advice: "A client has an old token, or somebody guesses. The server's log names the addresses." }),
+    embeddingFailures: (count: number) => ({ words: `${plural(count, "request")} to the embedder failed since the server started.`, advice: "If embeddings wait as well, the embedder is down or refuses. The server's log has the cause." }),
+    quota: (name: string) => ({ words: `A limit is almost reached: ${name}.`, advice: "Beyond it, calls are refused. The page Access has the numbers." }),
     noEmbedder: { words: "No embedder is configured.", advice: "Semantic searches are rejected, hybrid ones are ranked. Set embedder to have them." },
     noSummarizer: { words: "No summarizer is configured.", advice: "The strategy recursive summary is rejected. Set summarizer to have it." },
   },
@@ -49,3 +74,6 @@ export const overview = {
     capabilities: "Capabilities",
   },
 } as const;
+
+const rate = (perSecond: number) => (perSecond >= 100 ? whole(Math.round(perSecond)) : perSecond.toFixed(perSecond >= 10 || perSecond === 0 ? 0 : 1));
+const milliseconds = (value: number) => (value < 10 ? `${value.toFixed(1)} ms` : duration(value));

@@ -2,10 +2,12 @@ import { useQuery } from "@connectrpc/connect-query";
 import { isReason } from "@threadkeep/client";
 import { ServerService, type GetServerInfoResponse } from "@threadkeep/client/v1";
 
+import { useMetrics, type Metrics } from "../../api/metrics";
 import { bytes, whole } from "../../components/numbers";
 import { Failure, Loading } from "../../components/states";
 import { duration } from "../../components/time";
 import { text } from "../../text";
+import { Charts, SAMPLING } from "./charts";
 import { findingsOf } from "./findings";
 import "./overview.css";
 
@@ -20,6 +22,7 @@ export function OverviewPage() {
   // Totals are for some roles only. Everything else is for all.
   const isRefused = isReason(full.error, "PERMISSION_DENIED");
   const some = useQuery(ServerService.method.getServerInfo, {}, { enabled: isRefused, refetchInterval: PERIOD });
+  const metrics = useMetrics(SAMPLING);
   const { data, error, refetch } = isRefused ? some : full;
   return (
     <div className="page scrolling">
@@ -33,7 +36,8 @@ export function OverviewPage() {
       {data && (
         <>
           <Numbers info={data} hasTotals={!isRefused} />
-          <Findings info={data} />
+          <Charts metrics={metrics.data} error={metrics.error} />
+          <Findings info={data} metrics={metrics.error ? undefined : metrics.data} />
           <Facts info={data} />
         </>
       )}
@@ -63,8 +67,8 @@ function Numbers({ info, hasTotals }: { info: GetServerInfoResponse; hasTotals: 
   );
 }
 
-function Findings({ info }: { info: GetServerInfoResponse }) {
-  const findings = findingsOf(info);
+function Findings({ info, metrics }: { info: GetServerInfoResponse; metrics: Metrics | undefined }) {
+  const findings = findingsOf(info, metrics);
   return (
     <section className="section" aria-labelledby="findings">
       <h2 id="findings">{text.overview.findingsTitle}</h2>
