@@ -13,7 +13,7 @@ export interface Calls {
 }
 
 export interface Metrics {
-  /** Time at which the server started; it tells servers of a fleet apart. */
+  /** Time at which the server started; it distinguishes the servers of a fleet. */
   started: number;
   /** Milliseconds, by the clock of the page. */
   read: number;

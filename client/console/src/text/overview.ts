@@ -48,7 +48,7 @@ export const overview = {
     down: { words: "The database does not answer.", advice: "Nothing can be read or written until it does. The server's log has the cause." },
     stalled: (seconds: number) => ({ words: `Changes have not been delivered for ${duration(seconds * 1000)}.`, advice: "A transaction on PostgreSQL is open. The server's log names it; end it." }),
     tailLag: (count: number) => ({ words: `${plural(count, "change")} not delivered by this server yet.`, advice: "Subscribers see them late. If the number grows, the server or its database is overloaded." }),
-    sweepHeld: { words: "Expired sessions are not deleted.", advice: "The clock of the server may be wrong. The server's log says how to go on." },
+    sweepHeld: { words: "Expired sessions are not deleted.", advice: "The clock of the server may be wrong. The server's log says how to continue." },
     auditLost: (count: number) => ({ words: `The audit log has lost ${plural(count, "record")}.`, advice: "Its disk failed or was too slow. The server's log has the cause." }),
     failedLogins: (count: number) => ({ words: `${plural(count, "login")} failed since the server started.`, advice: "A client has an old token, or somebody guesses. The server's log names the addresses." }),
     embeddingFailures: (count: number) => ({ words: `${plural(count, "request")} to the embedder failed since the server started.`, advice: "If embeddings wait as well, the embedder is down or refuses. The server's log has the cause." }),
