@@ -142,7 +142,7 @@ test-sdk: setup ## Test the clients: their own tests, packages, quickstarts, a p
 	$(PARALLEL) tests/sdk $(ARGS)
 
 .PHONY: test-console
-test-console: setup ## Test the web console in Chromium
+test-console: setup ## Test the web console in Chromium (its long form: also on PostgreSQL, and in Firefox)
 	$(PARALLEL) tests/console $(ARGS)
 
 .PHONY: lint-clients

@@ -2,40 +2,81 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Playwright, expect, sync_playwright
 
 import threadkeep
+from tests.support.databases.postgres import PostgresCluster
+from tests.support.runs.thoroughness import with_long
 from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
 
-from .browsers import PATIENCE, chromium
+from .browsers import PATIENCE, chromium, firefox
 
 TOKENS = (
     '{"open-sesame-0123456789": {"tenant": "acme"}, "of-nobody-0123456789": {"tenant": "empty"},'
     ' "only-alice-0123456789": {"tenant": "acme", "user_id": "alice", "roles": ["reader"]}}'
 )
+ABORTED = "Failed to read data from the ReadableStream"
+"""What Firefox reports as an error of the page when the page aborts a call whose response it has not read."""
+PLATFORMS = with_long(
+    ("chromium-sqlite",), pytest.param("chromium-postgres", marks=pytest.mark.postgres), pytest.param("firefox-sqlite")
+)
+"""A browser and an engine each. The console is the same for every engine, so the short form has one of each."""
+
+
+@pytest.fixture(scope="package", params=PLATFORMS)
+def platform(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
-    require("console")
+def playwright() -> Iterator[Playwright]:
     expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as playwright, chromium(playwright) as opened:
-        yield opened
+    with sync_playwright() as started:
+        yield started
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def browser(platform: str, playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    require("console")
+    if platform.startswith("firefox"):
+        require("firefox")
+        with firefox(playwright, tmp_path_factory.mktemp("firefox")) as found, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Locator, "fill", _type)
+            yield found
+    else:
+        with chromium(playwright) as found:
+            yield found
+
+
+def _type(field: Locator, text: str) -> None:
+    """Fills a field by its keys: a value that WebDriver sets in Firefox is no input to React."""
+    field.focus()
+    field.press("ControlOrMeta+a")
+    if text:
+        field.press_sequentially(text)
+    else:
+        field.press("Delete")
+
+
+@pytest.fixture(scope="package")
+def server(platform: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     root = tmp_path_factory.mktemp("console")
-    with ServerProcess(fork_server(), root, http_address=f"127.0.0.1:{free_port()}") as started:
+    settings: dict[str, Any] = {}
+    if platform.endswith("postgres"):
+        cluster: PostgresCluster = request.getfixturevalue("postgres")
+        settings["database_url"] = cluster.create_database(f"console_{os.getpid()}")
+    with ServerProcess(fork_server(), root, http_address=f"127.0.0.1:{free_port()}", **settings) as started:
         yield started.start()
 
 
 @pytest.fixture(scope="package")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def guarded(platform: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server that requires a token."""
     root = tmp_path_factory.mktemp("guarded")
     with ServerProcess(fork_server(), root, http_address=f"127.0.0.1:{free_port()}", auth_tokens=TOKENS) as started:
@@ -56,7 +97,7 @@ def page(browser: Browser) -> Iterator[Page]:
     opened.set_default_timeout(PATIENCE)
     faults: list[str] = []
     origins: set[str] = set()
-    opened.on("pageerror", lambda error: faults.append(str(error)))
+    opened.on("pageerror", lambda error: None if ABORTED in str(error) else faults.append(str(error)))
     opened.on("console", lambda said: faults.append(said.text) if "Content Security Policy" in said.text else None)
     opened.on("request", lambda request: origins.add("/".join(request.url.split("/")[:3])))
     yield opened

@@ -62,7 +62,7 @@ def test_a_dry_run_shows_what_apply_does(page: Page, server: ServerProcess, clie
 
     page.get_by_role("link", name="Details").click()
     expect(page.get_by_role("row").filter(has_text="turn window")).to_contain_text("18 events archived")
-    expect(page.get_by_role("row").filter(has_text="root")).to_contain_text("24")
+    expect(page.get_by_label("Branches")).to_contain_text("24")
     expect(page.get_by_text("It is not a fork")).to_be_visible()
 
 

@@ -34,6 +34,11 @@ CORPUS = (
     f'<a href="https://example.invalid" onclick="{MARK}">a</a><style>*{{display:none}}</style><base href="https://example.invalid">',
     f'{{"__proto__": {{"hit": 1}}, "x": "<img src=x onerror={MARK}>"}}',
     "> " * 2_000 + "deep",
+    "- " * 2_000 + "deep",
+    "> - " * 1_000 + "deep",
+    "*a _b " * 300 + "deep" + " b_ a*" * 300,
+    "**a _b ~~c " * 200 + "deep" + " c~~ b_ a**" * 200,
+    "*a _b " * 3_000 + "deep" + " b_ a*" * 3_000,
     "\u202eright to left \u0000 nul",
 )
 
@@ -78,6 +83,12 @@ def test_markup_of_messages_makes_no_elements(page: Page, server: ServerProcess,
         expect(page.locator(f'[data-seq="{seq}"]')).to_be_in_viewport()
         timeline = page.locator(".timeline .spread")
         assert timeline.locator("script, iframe, style, base, img, object, embed, form, link").count() == 0
+        assert (
+            page.evaluate(
+                "document.querySelectorAll('.markdown :is(em, strong, del, blockquote, li) ' + '* '.repeat(30)).length"
+            )
+            == 0
+        )
         links = [link.get_attribute("href") for link in timeline.locator(".markdown a").all()]
         assert all(href and href.startswith(("http:", "https:", "mailto:")) for href in links), links
 

@@ -16,6 +16,7 @@ PROGRAMS = {
     "rust": ("cargo", "cc"),
     "browser": ("chromium", "node", "npm"),
     "console": ("chromium",),
+    "firefox": ("firefox-esr",),
 }
 """The programs that each requires on the PATH."""
 LANGUAGES = ("python", "typescript", "go", "java", "rust")

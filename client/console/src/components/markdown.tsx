@@ -4,8 +4,11 @@
 import { marked, type Token, type Tokens } from "marked";
 import { Fragment, memo, useMemo, type ReactNode } from "react";
 
-/** Blocks within blocks that are still rendered; deeper ones are shown as written. */
+/** Blocks within blocks, and marks within marks, that are still rendered; deeper ones are shown as written. */
 const DEEPEST = 12;
+/** Characters of a text, and of one of its paragraphs, that are parsed: the time grows with the square of a hostile paragraph. */
+const LONGEST = 64_000;
+const LONGEST_PARAGRAPH = 4_100;
 /** Addresses that a click may open. */
 const SAFE = /^(https?:|mailto:)/i;
 
@@ -15,6 +18,7 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
 });
 
 function lexed(text: string): Token[] | undefined {
+  if (text.length > LONGEST || text.split(/\n\s*\n/).some(({ length }) => length > LONGEST_PARAGRAPH)) return undefined;
   try {
     return marked.lexer(text, { gfm: true, breaks: true });
   } catch { // nested too deeply
@@ -78,28 +82,30 @@ function Table({ table }: { table: Tokens.Table }) {
   );
 }
 
-const inlines = (tokens: readonly Token[] | undefined): ReactNode => tokens?.map((token, at) => <Fragment key={at}>{inline(token)}</Fragment>);
+const inlines = (tokens: readonly Token[] | undefined, depth = 0): ReactNode =>
+  tokens?.map((token, at) => <Fragment key={at}>{inline(token, depth)}</Fragment>);
 
-function inline(token: Token): ReactNode {
+function inline(token: Token, depth: number): ReactNode {
+  if (depth > DEEPEST) return token.raw;
   switch (token.type) {
     case "strong":
-      return <strong>{inlines(token.tokens)}</strong>;
+      return <strong>{inlines(token.tokens, depth + 1)}</strong>;
     case "em":
-      return <em>{inlines(token.tokens)}</em>;
+      return <em>{inlines(token.tokens, depth + 1)}</em>;
     case "del":
-      return <del>{inlines(token.tokens)}</del>;
+      return <del>{inlines(token.tokens, depth + 1)}</del>;
     case "codespan":
       return <code>{token.text}</code>;
     case "br":
       return <br />;
     case "link":
       return SAFE.test(token.href) ? (
-        <a href={token.href} target="_blank" rel="noopener noreferrer nofollow">{inlines(token.tokens)}</a>
+        <a href={token.href} target="_blank" rel="noopener noreferrer nofollow">{inlines(token.tokens, depth + 1)}</a>
       ) : (
         token.raw
       );
     case "text":
-      return "tokens" in token && token.tokens ? inlines(token.tokens) : unescaped(token);
+      return "tokens" in token && token.tokens ? inlines(token.tokens, depth + 1) : unescaped(token);
     case "escape":
       return token.text;
     default: // HTML, images and what later versions add

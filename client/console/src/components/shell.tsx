@@ -2,6 +2,7 @@
 
 import { Link, Outlet } from "@tanstack/react-router";
 
+import { useExpiry } from "../api/caller";
 import { useConnection } from "../api/connection";
 import { pages } from "../pages";
 import { text } from "../text";
@@ -10,6 +11,7 @@ import { ThemeSwitch } from "./theme";
 
 export function Shell() {
   const { isSignedIn, signOut } = useConnection();
+  useExpiry();
   return (
     <div className="shell">
       <a className="skip" href="#main">

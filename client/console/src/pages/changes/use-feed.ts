@@ -43,7 +43,7 @@ export function useFeed(app: string | undefined, user: string, isPaused: boolean
   }, [scope]);
   const watched = useWatch(
     scope,
-    (signal) => client.watchAll({ ...(app === undefined ? { anyApp: true } : { app }), ...(user ? { userId: user } : { anyUser: true }), checkpoints: true }, { signal }),
+    (signal, resumeToken) => client.watchAll({ from: resumeToken ? { resumeToken } : "now", ...(app === undefined ? { anyApp: true } : { app }), ...(user ? { userId: user } : { anyUser: true }), checkpoints: true }, { signal }),
     (change) => {
       kept.current = [{ number: ++count.current, change }, ...kept.current].slice(0, KEPT);
       timer.current ??= setTimeout(() => draw.current(), PAUSE);

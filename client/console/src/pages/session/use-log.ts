@@ -104,7 +104,7 @@ export function useLog(ref: SessionRef, opened: number, visible: string, onChang
   const start = useRef(opened);
   const watched = useWatch(
     `session ${name}`,
-    (signal) => client.session(ref).watch({ from: { afterSeq: start.current }, checkpoints: true }, { signal }),
+    (signal, resumeToken) => client.session(ref).watch({ from: resumeToken ? { resumeToken } : { afterSeq: start.current }, checkpoints: true }, { signal }),
     receive,
   );
 

@@ -127,12 +127,13 @@ export function useSessions(filters: SessionFilters) {
   const { app, user } = filters;
   const watched = useWatch(
     `sessions ${app ?? "*"} ${user ?? "*"}`,
-    (signal) =>
+    (signal, resumeToken) =>
       client.watchAll(
-        { ...(app === undefined ? { anyApp: true } : { app }), ...(user ? { userId: user } : { anyUser: true }), checkpoints: true },
+        { from: resumeToken ? { resumeToken } : "now", ...(app === undefined ? { anyApp: true } : { app }), ...(user ? { userId: user } : { anyUser: true }), checkpoints: true },
         { signal },
       ),
     receive,
+    reread,
   );
   const rows = useMemo(() => rowsOf(query.data, filters.order ?? ""), [query.data, filters.order]);
   return { ...query, rows, total: query.data?.pages[0]?.totalSize, watched };
