@@ -1,6 +1,8 @@
 import { RouterProvider } from "@tanstack/react-router";
 
 import { ConnectionProvider, useConnection } from "./api/connection";
+import { isReturning } from "./api/oidc";
+import { Returning } from "./pages/sign-in/returning";
 import { SignInPage } from "./pages/sign-in/sign-in-page";
 import { router } from "./routes";
 
@@ -15,5 +17,6 @@ export function App() {
 /** Shows the sign-in while the server refuses the credential, and the page of the address afterwards. */
 function Gate() {
   const { refusal } = useConnection();
+  if (isReturning()) return <Returning />;
   return refusal ? <SignInPage refusal={refusal} /> : <RouterProvider router={router} />;
 }

@@ -60,7 +60,7 @@ from ..transport.convert.feed_encoder import delivery_change
 from ..transport.failed_logins import FailedLogins
 from ..transport.grpc.credentials import server_credentials
 from ..transport.grpc.server import serve_grpc
-from ..transport.http.console import Console, open_console
+from ..transport.http.console import Console, SignIn, open_console
 from ..transport.http.memory_route import MemoryRoute
 from ..transport.http.metrics import Metrics
 from ..transport.http.server import http_app, serve_http
@@ -189,13 +189,20 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
             )
 
         def gateway() -> ASGIApp:
-            return app(services, not settings.admin_address, memory, open_console() if settings.console else None)
+            return app(services, not settings.admin_address, memory, _console(settings))
 
         def admin() -> ASGIApp:
             of_server = [service for service in services if service.descriptor.name == "ServerService"]
             return app(of_server, True, None, None)
 
         yield Opened(services, authenticator, calls, gateway, admin, (feed.drain, append_streams.drain), info)
+
+
+def _console(settings: Settings) -> Console | None:
+    if not settings.console:
+        return None
+    issuer, client_id, scopes = settings.jwt_issuer, settings.console_oidc_client_id, settings.console_oidc_scopes
+    return open_console(SignIn(issuer, client_id, settings.jwt_audience, scopes) if client_id else None)
 
 
 def _audit(stack: AsyncExitStack, settings: Settings) -> AuditFile | None:

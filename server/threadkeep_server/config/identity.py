@@ -99,6 +99,16 @@ class IdentitySettings(AccessSettings):
     jwt_roles_prefix: str = Field(
         default="threadkeep:", description="What the roles begin with in the claim, as in `threadkeep:writer`. It may be empty."
     )
+    console_oidc_client_id: str = Field(
+        default="",
+        max_length=256,
+        description="Client id of the web console at `jwt_issuer`: its users sign in there (authorization code with PKCE). It "
+        "is a public client whose redirect address is that of the console with `sign-in` at its end. Empty: users give a "
+        "token.",
+    )
+    console_oidc_scopes: str = Field(
+        default="openid", max_length=1000, description="Scopes that the web console requests, separated by blanks."
+    )
 
     tls_client_ca: Path | None = Field(
         default=None,
@@ -132,6 +142,8 @@ class IdentitySettings(AccessSettings):
             problems.append("jwt_audience: must be set with jwt_issuer: otherwise tokens for other services would be accepted")
         if self.jwt_issuer and not (self.jwt_tenant or self.jwt_tenant_claim):
             problems.append("jwt_tenant: must be set, or jwt_tenant_claim, with jwt_issuer")
+        if self.console_oidc_client_id and not self.jwt_issuer:
+            problems.append("console_oidc_client_id: needs jwt_issuer, whose tokens the server accepts")
         if self.tls_client_identities and self.tls_client_ca is None:
             problems.append("tls_client_ca: must be set with tls_client_identities: the CA of these certificates")
         if self.tls_client_ca is not None and self.tls_certificate is None:

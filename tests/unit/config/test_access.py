@@ -159,6 +159,7 @@ def test_settings_of_identity_that_would_admit_too_much_are_refused(tmp_path: Pa
     tls = {"tls_certificate": pair.certificate, "tls_private_key": pair.private_key}
     assert _problem(jwt_issuer=issuer).startswith("jwt_audience: must be set with jwt_issuer")
     assert _problem(jwt_issuer=issuer, jwt_audience="a", jwt_tenant_claim="").startswith("jwt_tenant: must be set")
+    assert "needs jwt_issuer, whose tokens" in _problem(console_oidc_client_id="console")
     identities = {"agent": {"tenant": "acme", "roles": ["reader"]}}
     assert _problem(tls_client_identities=identities).startswith("tls_client_ca: must be set")
     assert _problem(tls_client_ca=pair.certificate).startswith("tls_client_ca (from flag): needs tls_certificate")

@@ -46,5 +46,17 @@ export const signIn = {
   hint: "The token stays in this tab: it is forgotten when you sign out or close the tab.",
   plain: "This page came without TLS. Others on the network can read what you send, the token included.",
   needed: "This server needs a token. Its operator sets them as auth_tokens, or issues them with `threadkeep tokens create`.",
-  refused: "The server refuses this token.",
+  refused: "The server refuses this token. It may have expired.",
+  at: (host: string) => `Sign in at ${host}`,
+  or: "Or with a token:",
+  returning: "Signing in…",
+  failures: {
+    insecure: () => "Signing in there needs TLS: open the console by https, or on the server's own machine.",
+    discovery: (detail: string) => `The issuer does not answer as it should. ${detail}`,
+    origin: (detail: string) => `The issuer's token endpoint has another origin, which this page may not call: ${detail}`,
+    unknown: () => "This sign-in was not begun in this tab, or it was used before. Begin again.",
+    refused: (detail: string) => `The issuer refused: ${detail || "it gave no reason"}`,
+    exchange: (detail: string) => `The issuer gave no token: ${detail}`,
+    audience: (detail: string) => `The issuer's tokens are not for this server: their audience must be ${detail}.`,
+  },
 } as const;

@@ -1,16 +1,31 @@
+import { useQuery } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 
 import { useConnection } from "../../api/connection";
-import { IS_PLAIN } from "../../place";
+import { isReturning, readOidc } from "../../api/oidc";
+import { storeToken } from "../../api/session-token";
+import { BASE, IS_PLAIN } from "../../place";
 import { text } from "../../text";
+import { OidcButton } from "./oidc-button";
 
-/** Takes a token. The server has the last word: a token that it refuses leads back here. */
-export function SignInPage({ refusal }: { refusal: Error }) {
+interface Props {
+  /** Why the server wants another credential; undefined if it has not been called. */
+  refusal: Error | undefined;
+  /** Why the issuer gave none. */
+  failure?: Error;
+}
+
+/** Takes a token, or leads to the issuer that gives one. The server has the last word: a token that it refuses leads back here. */
+export function SignInPage({ refusal, failure }: Props) {
   const { isSignedIn, signIn } = useConnection();
   const [token, setToken] = useState("");
+  const { data: oidc } = useQuery({ queryKey: ["settings"], queryFn: async () => (await readOidc()) ?? null, staleTime: Infinity });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    signIn(token.trim());
+    if (isReturning()) { // the address has the code of a sign-in that failed
+      storeToken(token.trim());
+      location.replace(BASE);
+    } else signIn(token.trim());
   };
   return (
     <main className="sign-in">
@@ -20,18 +35,19 @@ export function SignInPage({ refusal }: { refusal: Error }) {
           <path d="M9 10h14M9 16h9M9 22h12" />
         </svg>
         <h1>{text.signIn.title}</h1>
-        {isSignedIn ? (
+        {isSignedIn && refusal && (
           <p role="alert" className="warning">
             {text.signIn.refused} <span className="quiet">{refusal.message}</span>
           </p>
-        ) : (
-          <p className="quiet">{text.signIn.needed}</p>
         )}
+        {!isSignedIn && !oidc && <p className="quiet">{text.signIn.needed}</p>}
+        {oidc && <OidcButton oidc={oidc} failure={failure} />}
+        {oidc && <p className="quiet small">{text.signIn.or}</p>}
         <label>
           {text.signIn.token}
-          <input type="password" autoComplete="off" spellCheck={false} autoFocus required value={token} onChange={(event) => setToken(event.target.value)} />
+          <input type="password" autoComplete="off" spellCheck={false} autoFocus={!oidc} required value={token} onChange={(event) => setToken(event.target.value)} />
         </label>
-        <button type="submit" className="primary">
+        <button type="submit" className={oidc ? undefined : "primary"}>
           {text.signIn.submit}
         </button>
         {IS_PLAIN && <p className="warning">{text.signIn.plain}</p>}
