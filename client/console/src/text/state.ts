@@ -15,7 +15,7 @@ export const state = {
   change: "Change",
   becomes: "becomes",
   patch: (version: bigint) => `version ${version}`,
-  patchHint: "A change without events: a patch of the state, or a rewind.",
+  patchHint: "A change without events: a patch of the state, a rewind, or what a fork began with.",
   omitted: "Many values. The change is too large for the feed.",
   unset: "not set",
   unknown: "not known any more",
