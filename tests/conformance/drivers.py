@@ -45,6 +45,7 @@ class Recipe:
 
 _TYPESCRIPT, _GO = CLIENT / "typescript", ROOT / "build" / "conformance" / "go-driver"
 _TSC = "node_modules/typescript/bin/tsc"
+_EXAMPLES = ("--example", "conformance", "--example", "adk_*")
 RECIPES: Mapping[str, Recipe] = {
     "python": Recipe((sys.executable, "-m", "tests.conformance.python_driver")),
     "typescript": Recipe(
@@ -59,7 +60,10 @@ RECIPES: Mapping[str, Recipe] = {
         CLIENT / "java",
     ),
     "rust": Recipe(
-        ("target/debug/examples/conformance",), (("cargo", "build", "-q", "--example", "conformance"),), CLIENT / "rust"
+        ("target/debug/examples/conformance",),
+        # With its tests and the adapters: built separately, it would need the same dependencies with other features, compiled again.
+        (("cargo", "build", "-q", "--workspace", "--tests", *_EXAMPLES),),
+        CLIENT / "rust",
     ),
 }
 

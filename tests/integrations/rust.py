@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from tests.conformance.drivers import build_once
+from tests.conformance.drivers import RECIPES, build_once
 from tests.integrations.environments import ROOT
 from tests.integrations.programs import server_program
 from tests.sdk import readme, test_rust
@@ -31,30 +30,25 @@ def label(name: str) -> str:
     return f"rust/{name}"
 
 
-def cargo(*arguments: str, folder: Path = CRATES, **environment: str) -> str:
-    """What a command of cargo prints, run in the workspace of the adapters. The build directory is that of the client."""
+def cargo(*arguments: str, folder: Path = CLIENT, **environment: str) -> str:
+    """What a command of cargo prints, run in the workspace of the client and the adapters."""
     return readme.run(("cargo", *arguments), folder, ENVIRONMENT | environment, seconds=BUILD_WITHIN)
 
 
 @cache
 def build() -> Mapping[str, str]:
-    """Builds the tests and the examples of all adapters at once, so that they share what they depend on, which is most of the
-    work. Returns the programs of their tests, by the names of the adapters."""
+    """Builds the client and the adapters. Returns the programs of the adapters' tests, by their names."""
     found = ROOT / "build/rust-adapters.json"
 
     def make() -> None:
-        said = cargo("test", "--quiet", "--workspace", "--no-run", "--message-format=json")
+        said = cargo(*RECIPES["rust"].build[0][1:], "--message-format=json")
         built = [message for message in map(json.loads, said.splitlines()) if message.get("executable")]
-        tests = {Path(message["manifest_path"]).parent.name: message["executable"] for message in built if _is_test(message)}
-        found.write_text(json.dumps(tests))
+        tests = [message for message in built if message["target"]["name"] == "all"]
+        found.write_text(json.dumps({Path(each["manifest_path"]).parent.name: each["executable"] for each in tests}))
 
     build_once("rust", "rust-adapters", make)
     tests: dict[str, str] = json.loads(found.read_text())
     return tests
-
-
-def _is_test(message: Mapping[str, Any]) -> bool:
-    return message["target"]["kind"] == ["test"]
 
 
 def run_tests(name: str, address: str) -> int:

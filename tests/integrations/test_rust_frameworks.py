@@ -74,7 +74,7 @@ def test_crate_is_packed_with_what_it_needs(name: str) -> None:
 
 
 def test_crates_are_found_next_to_the_client_by_their_paths(tmp_path: Path) -> None:
-    """As the pages say; cargo then takes the client's manifest for that of the adapters' workspace."""
+    """As the pages say."""
     rust.cargo("init", "--quiet", "--vcs", "none", "--name", "hello", folder=tmp_path)
     for crate in (CLIENT, *(CRATES / name for name in adapters())):
         rust.cargo("add", "--quiet", "--path", str(crate), folder=tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.drivers import build
 from tests.support.runs.toolchains import BRIEF_BUILDS, require
 from tests.support.servers.server_process import ServerProcess
 
@@ -16,7 +17,8 @@ from . import readme
 CRATE = Path(__file__).parents[2] / "client" / "rust"
 README = CRATE / "README.md"
 PACKED = "threadkeep-0.1.0"
-# One build directory and one profile for all, the driver of the conformance suite too, so that dependencies are compiled once.
+# One build directory, one profile and one workspace for all, the driver of the conformance suite and the adapters too, so that
+# dependencies are compiled once: a part of the workspace has other features of them.
 ENVIRONMENT = os.environ | {
     **BRIEF_BUILDS,
     "CARGO_TARGET_DIR": str(CRATE / "target"),
@@ -50,8 +52,9 @@ def test_documented() -> None:
 
 
 def test_own_tests() -> None:
-    print(cargo("test", "--quiet", "--lib", "--test", "wire", "--test", "streams"))
-    print(cargo("test", "--quiet", "--doc"))
+    build("rust")
+    print(cargo("test", "--quiet", "--workspace", "--lib", "--test", "wire", "--test", "streams"))
+    print(cargo("test", "--quiet", "--workspace", "--doc"))
 
 
 @pytest.fixture(scope="module")
