@@ -61,7 +61,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "rust": Recipe(
         ("target/debug/examples/conformance",),
-        # With its tests and the adapters: built separately, it would need the same dependencies with other features, compiled again.
+        # With its tests and the adapters: built separately, they need the dependencies with other features, compiled again.
         (("cargo", "build", "-q", "--workspace", "--tests", *_EXAMPLES),),
         CLIENT / "rust",
     ),
