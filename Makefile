@@ -81,6 +81,10 @@ console-dev: setup ## Serve the console's sources, with changes as they are save
 	$(BIN)/python -c "from tests.sdk import console; console.install()"
 	npm --prefix client/console run dev
 
+.PHONY: pictures-console
+pictures-console: setup ## Write pictures of the web console's pages into docs/images/console
+	$(BIN)/python -m tests.console.pictures $(ARGS)
+
 # --- checking ---------------------------------------------------------------------------------------------------------
 .PHONY: check
 check: lint ## What to run while working: lint, unit tests, the store on the reference and SQLite

@@ -12,6 +12,8 @@ from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import ServerProcess
 from threadkeep import assistant, media, reasoning, tool_call, tool_result, user
 
+from . import views
+
 AXE = console.PACKAGE / "node_modules/axe-core/axe.min.js"
 MARK = "window.hit=1"
 SVG = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{MARK}"><script>{MARK}</script></svg>'
@@ -93,42 +95,17 @@ def test_markup_of_messages_makes_no_elements(page: Page, server: ServerProcess,
         assert all(href and href.startswith(("http:", "https:", "mailto:")) for href in links), links
 
 
-PAGES = (
-    "sessions",
-    "session?app=shop&user=alice&id=axe",
-    "context?app=shop&user=alice&id=axe",
-    "details?app=shop&user=alice&id=axe",
-    "session?app=shop&user=alice&id=none",
-    "nowhere",
-    "search?app=shop&user=alice&q=order",
-    "changes?show=consumers",
-    "changes",
-    "overview",
-    "policies?app=shop&user=alice&id=axe",
-    "access",
-    "memories?app=shop&user=alice",
-)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_accessible(page: Page, server: ServerProcess, client: threadkeep.Client, scheme: str) -> None:
     """In the short form, each scheme has half of the pages."""
     require("typescript")
     npm.install(console.PACKAGE)
-    client.append(
-        "axe",
-        user("Where is **my order**?"),
-        assistant("Let me look.", tool_calls=[tool_call("a1", "find", {"order": {"id": 7}})], author="planner"),
-        tool_result("a1", {"state": "sent"}, name="find"),
-        assistant("It was sent. See [here](https://example.invalid).\n\n| a | b |\n| - | - |\n| 1 | 2 |", author="writer"),
-        create_if_missing=True,
-    )
+    views.tell(client)
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    for path in PAGES if LONG else PAGES[scheme == "dark" :: 2]:
-        page.goto(f"http://{server.http_address}/console/{path}")
-        page.locator(".live, [role=alert], .notice, .hit, .levels, .gauge, .facts-list, main table").first.wait_for()
-        page.wait_for_timeout(200)
+    for view in views.VIEWS if LONG else views.VIEWS[scheme == "dark" :: 2]:
+        page.goto(f"http://{server.http_address}/console/{view.path}")
+        expect(page.locator(view.shows).first).to_be_visible()
         page.evaluate(AXE.read_text())  # by the debugger: the policy forbids scripts of others
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations)")
         serious = [(each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in {"serious", "critical"}]
-        assert not serious, path
+        assert not serious, view.name

@@ -10,6 +10,7 @@ export const policies = {
   order: "Where policies are set, the narrowest first",
   levels: { session: "The session", userInApp: "The user in the app", user: "The user", app: "The app", server: "The tenant", configuration: "The server's configuration" },
   inEffect: "in effect",
+  inEffectSet: "in effect; set",
   overridden: "set, but a narrower one is in effect; set",
   notSet: "not set",
   notChosen: "not chosen",

@@ -88,7 +88,7 @@ function LevelRow({ name, kind, isEffective }: { name: Level; kind: PolicyScope[
       <span className="quiet">
         {!kind && text.policies.notChosen}
         {error?.message}
-        {kind && data && (isEffective ? text.policies.inEffect : isSet ? text.policies.overridden : text.policies.notSet)} {isSet && <Ago time={data.updateTime} />}
+        {kind && data && (isEffective ? text.policies.inEffectSet : isSet ? text.policies.overridden : text.policies.notSet)} {isSet && <Ago time={data.updateTime} />}
       </span>
     </li>
   );
