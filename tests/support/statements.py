@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -21,25 +22,26 @@ Executed = list[tuple[str, Sequence[Any]]]
 async def executed(read: Awaitable[Any], table: str) -> Executed:
     """Returns the statements that select from the table first, with their parameters; all if the table is empty."""
     found: Executed = []
-    rows, prepared = Prepared.rows, False
+    rows = Prepared.rows
+    # A thread's or a task's own: others run statements at the same time.
+    prepared = ContextVar("prepared", default=False)
 
     def note(sql: str, params: Any) -> None:
         if f"FROM {table}" in sql:
             found.append((sql, params))
 
     def before(_connection: Any, _cursor: Any, sql: str, params: Any, *_: object) -> None:
-        if not prepared:
+        if not prepared.get():
             note(sql, params)
 
     def noted(self: Prepared, connection: Connection, params: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
         """Such a statement may or may not go through SQLAlchemy."""
-        nonlocal prepared
         note(self._sql, self._values(params))
-        prepared = True
+        token = prepared.set(True)
         try:
             return rows(self, connection, params)
         finally:
-            prepared = False
+            prepared.reset(token)
 
     sa.event.listen(sa.Engine, "before_cursor_execute", before)
     try:
