@@ -8,9 +8,9 @@ import { useEffect, useRef } from "react";
 /** Milliseconds between two reads. Roles of a token change rarely, and limits fill slowly. */
 const PERIOD = 15_000;
 
-export function useCaller(): { caller: CallerStatus | undefined; error: Error | null; refetch: () => unknown } {
+export function useCaller(): { caller: CallerStatus | undefined; isUnsaid: boolean; error: Error | null; refetch: () => unknown } {
   const { data, error, refetch } = useQuery(ServerService.method.getServerInfo, {}, { refetchInterval: PERIOD });
-  return { caller: data?.caller, error, refetch };
+  return { caller: data?.caller, isUnsaid: data !== undefined && !data.caller, error, refetch };
 }
 
 /** Returns whether the credential has a role. Until that is known it has none, so that no button vanishes under the pointer. */

@@ -34,7 +34,7 @@ export const access = {
   used: (used: number, limit: number) => `${amount(used)} of ${amount(limit)}`,
   most: (limit: number) => `at most ${amount(limit)}`,
   unknown: "what is used is not known, or not for this credential",
-  unknownUse: "Older servers do not say who calls. Update the server to see it here.",
+  unsaid: "Older servers do not say who calls. Update the server to see it here.",
   audit: "Audit log",
   auditHint: "The server writes it to a file, for its operators only; no call returns it. The setting audit_log names the file.",
 } as const;

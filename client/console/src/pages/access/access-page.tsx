@@ -21,7 +21,7 @@ const ROLES: Readonly<Record<keyof typeof words.can, AccessRole>> = {
 };
 
 export function AccessPage() {
-  const { caller, error, refetch } = useCaller();
+  const { caller, isUnsaid, error, refetch } = useCaller();
   return (
     <div className="page scrolling">
       <title>{`${words.title} · ${text.shell.name}`}</title>
@@ -30,7 +30,8 @@ export function AccessPage() {
         <span className="quiet">{words.hint}</span>
       </header>
       {error && <Failure error={error} retry={() => void refetch()} />}
-      {!caller && !error && <Loading />}
+      {isUnsaid && <p className="quiet">{words.unsaid}</p>}
+      {!caller && !isUnsaid && !error && <Loading />}
       {caller && (
         <>
           <Who caller={caller} />
