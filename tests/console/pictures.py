@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import base64
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
@@ -56,17 +58,34 @@ def fill(server: ServerProcess) -> None:
         views.tell(client)
 
 
-def shoot(page: Page, url: str, view: views.View, folder: Path, name: str) -> None:
+def happen(server: ServerProcess) -> None:
+    """Commits some changes."""
+    with threadkeep.Client(server.address, app=views.APP, user_id="ann") as client:
+        for number, asked in enumerate(ASKED):
+            client.append(f"call-{number}", user(asked), create_if_missing=True)
+            client.append(f"call-{number}", assistant("I look that up for you.", author="planner"))
+
+
+def shoot(page: Page, url: str, view: views.View, folder: Path, name: str, form: str, happen: Callable[[], None]) -> None:
     page.goto(f"{url}{view.path}")
     expect(page.locator("main [data-seq], main [role=row]" if "phone" in name else view.shows).first).to_be_visible()
+    for _ in range(40 if view.name == "overview" else 0):  # its charts need calls
+        happen()
+        page.wait_for_timeout(400)
+    expect(page.get_by_text("Measuring")).to_have_count(0)
+    if view.name == "changes":
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        happen()
+        page.locator(".change").first.wait_for()
     page.wait_for_timeout(500)  # what comes in after it
-    taken = page.context.new_cdp_session(page).send("Page.captureScreenshot", {"format": "webp", "quality": 80})
-    (folder / f"{view.name}{name}.webp").write_bytes(base64.b64decode(taken["data"]))
+    taken = page.context.new_cdp_session(page).send("Page.captureScreenshot", {"format": form, "quality": 80})
+    (folder / f"{view.name}{name}.{form}").write_bytes(base64.b64decode(taken["data"]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make pictures-console", description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER)
+    parser.add_argument("--format", choices=("webp", "png"), default="webp")
     parser.add_argument("--only", nargs="*", default=[], help="names of views")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -92,7 +111,7 @@ def main() -> None:
                         or (size and view.name not in PHONE)
                     ):
                         continue
-                    shoot(page, url, view, given.folder, f"{size}-{scheme}")
+                    shoot(page, url, view, given.folder, f"{size}-{scheme}", given.format, partial(happen, server))
                 context.close()
 
 
