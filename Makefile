@@ -83,7 +83,7 @@ console-dev: setup ## Serve the console's sources, with changes as they are save
 
 .PHONY: pictures-console
 pictures-console: setup ## Write pictures of the web console's pages into docs/images/console
-	$(BIN)/python -m tests.console.pictures $(ARGS)
+	$(BIN)/python -m tests.console_bench.pictures $(ARGS)
 
 # --- checking ---------------------------------------------------------------------------------------------------------
 .PHONY: check

@@ -57,6 +57,10 @@ def browser(platform: str, playwright: Playwright, tmp_path_factory: pytest.Temp
 def _type(field: Locator, text: str) -> None:
     """Fills a field by its keys: a value that WebDriver sets in Firefox is no input to React."""
     field.focus()
+    if field.get_attribute("type") == "range":
+        for key in ["Home"] + ["ArrowRight"] * int(text):
+            field.press(key)
+        return
     field.press("ControlOrMeta+a")
     if text:
         field.press_sequentially(text)

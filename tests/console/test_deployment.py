@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import threadkeep
-from tests.support.runs.thoroughness import LONG
+from tests.support.runs.thoroughness import LONG, size
 from tests.support.servers.oidc_issuer import AUDIENCE, oidc_issuer
 from tests.support.servers.prefix_proxy import prefix_proxy
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
@@ -21,6 +21,8 @@ BACKGROUND = """
     window.setHidden = (next) => { isHidden = next; document.dispatchEvent(new Event("visibilitychange")); };
 """
 """A script that puts a tab into the background: the browsers of tests report every tab as shown."""
+VALID_S = size(25, 8)
+"""Seconds for which a token is valid: enough to sign in on a loaded machine. Firefox is typed to, letter by letter."""
 CONNECTIONS = 6
 """Connections of a browser to a server with HTTP/1.1."""
 
@@ -99,7 +101,7 @@ def test_a_token_that_expires_is_asked_for_again(page: Page, tmp_path: Path) -> 
             with threadkeep.Client(server.address, token=writer, app="shop", user_id="alice") as client:
                 client.append("brief", user("Before it expired."), create_if_missing=True)
                 page.goto(f"http://{server.http_address}/console/session?app=shop&user=alice&id=brief")
-                page.get_by_label("Token").fill(issuer.token(exp=int(time.time()) + 4))
+                page.get_by_label("Token").fill(issuer.token(exp=int(time.time()) + VALID_S))
                 page.get_by_role("button", name="Sign in").click()
                 expect(page.get_by_text("Before it expired.")).to_be_visible()
                 expect(page.get_by_role("alert")).to_contain_text("refuses this token")

@@ -13,11 +13,10 @@ from threading import Event, Thread
 from playwright.sync_api import Page, expect, sync_playwright
 
 import threadkeep
+from tests.console import views
+from tests.console.browsers import chromium
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
 from threadkeep import assistant, user
-
-from . import views
-from .browsers import chromium
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images" / "console"
 SIZES = {"": (1200, 760), "-phone": (390, 780)}
