@@ -15,6 +15,8 @@ from tests.support.servers.prefix_proxy import prefix_proxy
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
 from threadkeep import user
 
+from .browsers import PATIENCE
+
 BACKGROUND = """
     let isHidden = true;
     Object.defineProperty(document, "hidden", {get: () => isHidden});
@@ -104,7 +106,7 @@ def test_a_token_that_expires_is_asked_for_again(page: Page, tmp_path: Path) -> 
                 page.get_by_label("Token").fill(issuer.token(exp=int(time.time()) + VALID_S))
                 page.get_by_role("button", name="Sign in").click()
                 expect(page.get_by_text("Before it expired.")).to_be_visible()
-                expect(page.get_by_role("alert")).to_contain_text("refuses this token")
+                expect(page.get_by_role("alert")).to_contain_text("refuses this token", timeout=2 * PATIENCE)
                 client.append("brief", user("After that."))
                 page.get_by_label("Token").fill(writer)
                 page.get_by_role("button", name="Sign in").click()
