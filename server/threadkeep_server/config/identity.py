@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Self
@@ -16,6 +17,8 @@ from .types import Duration, Principal, listed
 
 # Of keys that an issuer publishes. Never `none`, and no HS*: its key would be the published one.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+# What the policy of the web console names: no other directive fits in it, and no password.
+_PLAIN_HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -144,6 +147,10 @@ class IdentitySettings(AccessSettings):
             problems.append("jwt_tenant: must be set, or jwt_tenant_claim, with jwt_issuer")
         if self.console_oidc_client_id and not self.jwt_issuer:
             problems.append("console_oidc_client_id: needs jwt_issuer, whose tokens the server accepts")
+        if self.console_oidc_client_id and self.jwt_issuer and not _PLAIN_HOST.fullmatch(urlsplit(self.jwt_issuer).netloc):
+            problems.append(
+                "jwt_issuer: must have only a host and a port, without a user, with console_oidc_client_id: browsers get it"
+            )
         if self.tls_client_identities and self.tls_client_ca is None:
             problems.append("tls_client_ca: must be set with tls_client_identities: the CA of these certificates")
         if self.tls_client_ca is not None and self.tls_certificate is None:

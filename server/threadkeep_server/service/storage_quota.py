@@ -60,9 +60,10 @@ class StorageQuota:
         stored.events += events
 
     def used(self, tenant: str, *, counted: bool) -> list[QuotaUse]:
-        """Returns each limit with what is stored, once that is known. `counted` False leaves it out."""
-        self.admit(tenant)
-        stored = self._stored[tenant]
+        """Returns each limit with what is stored, once that is known. `counted` False leaves it out, and counts nothing."""
+        if counted:
+            self.admit(tenant)
+        stored = self._stored.get(tenant, _Stored())
         known = counted and stored.is_counted
         found = (
             QuotaUse("sessions_per_tenant", self._most.sessions, stored.sessions if known else None),

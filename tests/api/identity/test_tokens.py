@@ -99,6 +99,10 @@ def test_a_token_of_an_oidc_issuer_reaches_its_users_data_with_its_roles(start_s
         wire.call("CreateSession", session=session, token=f"Bearer {writer}")
         assert wire.refused("DeleteSession", session=session, token=f"Bearer {writer}").metadata == {"role": "admin"}
         bob = f"Bearer {issuer.token(sub='bob')}"
+        late = wire.call(
+            "GetServerInfo", token=f"Bearer {issuer.token(exp=10**13)}"
+        ).caller  # as issuers that write milliseconds
+        assert late.expire_time.ToJsonString() == "9999-12-31T23:59:59Z"
         assert wire.refused("GetSession", session=session, token=bob).metadata == {"field": "session.user_id"}
         assert '"s"' in status(server.http_port, READ, writer, "{}")[1]
         forged = issuer.token(key="k" * 32, alg="HS256")

@@ -160,6 +160,11 @@ def test_settings_of_identity_that_would_admit_too_much_are_refused(tmp_path: Pa
     assert _problem(jwt_issuer=issuer).startswith("jwt_audience: must be set with jwt_issuer")
     assert _problem(jwt_issuer=issuer, jwt_audience="a", jwt_tenant_claim="").startswith("jwt_tenant: must be set")
     assert "needs jwt_issuer, whose tokens" in _problem(console_oidc_client_id="console")
+    for bad in ("https://user:secret@issuer.example", "https://a.example;script-src *"):
+        problem = _problem(jwt_issuer=bad, jwt_audience="a", console_oidc_client_id="console")
+        assert "must have only a host and a port" in problem
+    for good in (issuer, "https://issuer.example:8443/realms/a", "http://[::1]:8080"):
+        assert load_settings(jwt_issuer=good, jwt_audience="a", console_oidc_client_id="console").jwt_issuer == good
     identities = {"agent": {"tenant": "acme", "roles": ["reader"]}}
     assert _problem(tls_client_identities=identities).startswith("tls_client_ca: must be set")
     assert _problem(tls_client_ca=pair.certificate).startswith("tls_client_ca (from flag): needs tls_certificate")

@@ -69,3 +69,18 @@ async def test_few_tenants_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_limit_of_zero_admits_everything() -> None:
     StorageQuota(Stored().count, sessions=0, events=0).admit("acme", sessions=10**9, events=10**9)
+
+
+async def test_who_may_not_know_the_totals_has_nothing_counted() -> None:
+    counted = []
+
+    async def count(tenant: str) -> Totals:
+        counted.append(tenant)
+        return Totals(1, 2)
+
+    quota = StorageQuota(count, sessions=2, events=10)
+    for known, expected in ((False, [None, None]), (True, [1, 2])):
+        quota.used("acme", counted=known)
+        await quota.recount()
+        assert [each.used for each in quota.used("acme", counted=known)] == expected
+        assert bool(counted) is known

@@ -14,6 +14,9 @@ from ...domain.roles import NAMES
 from ...domain.validation import Limits
 from ...service.server import ServerService
 
+_LATEST_S = 253_402_300_799
+"""The last second of a timestamp, the end of the year 9999. Issuers may have tokens expire later."""
+
 
 @dataclass(frozen=True, slots=True)
 class About:
@@ -71,7 +74,7 @@ class ServerServicer:
             quotas=[pb.QuotaStatus(name=name, limit=limit, used=used) for name, limit, used in self._used(caller)],
         )
         if caller.expires_at is not None:
-            status.expire_time.FromMilliseconds(int(caller.expires_at * 1000))
+            status.expire_time.FromMilliseconds(int(min(caller.expires_at, _LATEST_S) * 1000))
         return status
 
     def _capabilities(self, *, indexed: bool) -> list[str]:
