@@ -49,10 +49,13 @@ def test_media_elsewhere_are_opened_by_a_click_that_names_their_host(
     client.append(
         "elsewhere",
         user([media("image/png", uri="https://media.example.invalid/a.png"), media("image/png", uri="javascript:alert(1)")]),
+        user([media("image/png", uri="http:relative.example.invalid")]),  # relative to a page of http, if it is used as written
         create_if_missing=True,
     )
     page.goto(f"http://{server.http_address}/console/session?app=shop&user=alice&id=elsewhere")
     link = page.get_by_role("link", name="Open at media.example.invalid")
     expect(link).to_have_attribute("rel", "noreferrer noopener")
     expect(page.get_by_text("not one of the web")).to_be_visible()
-    assert page.locator(".media a").count() == 1
+    assert page.locator(".media a").count() == 2
+    written = page.get_by_role("link", name="Open at relative.example.invalid")
+    assert written.evaluate("link => link.href") == "http://relative.example.invalid/"

@@ -77,6 +77,17 @@ def test_selected_sessions_are_deleted_with_a_receipt(page: Page, server: Server
     expect(page.get_by_text("No session matches")).to_be_visible()
 
 
+def test_filters_that_leave_out_nothing_offer_no_deletion_of_all(
+    page: Page, server: ServerProcess, client: threadkeep.Client
+) -> None:
+    client.append("filtered", user("Keep me."), create_if_missing=True)
+    everything = page.get_by_role("button", name="Delete all that match…")
+    for query, count in (("prefix=filtered", 1), ("since=ever&label=,&prefix=&user=", 0)):
+        page.goto(f"http://{server.http_address}/console/sessions?{query}")
+        expect(page.get_by_label("Select filtered")).to_be_visible()
+        expect(everything).to_have_count(count)
+
+
 def test_an_id_is_opened_as_it_is(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
     name = "../a/b?c=#d&e %2F 123"
     client.append(name, user("An id that no path could hold."), create_if_missing=True)

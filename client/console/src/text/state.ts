@@ -31,6 +31,7 @@ export const lineage = {
   gone: "does not exist any more",
   other: "another session of this name: an imported one, or the name was used again",
   cut: "There are more forks than are shown.",
+  cutBranches: "There are more branches than are shown.",
   branches: "Branches",
   root: "root",
   branch: (count: bigint | undefined, first: bigint | undefined, last: bigint | undefined) =>

@@ -29,7 +29,7 @@ export function DetailsPage() {
       <title>{`${text.views.details} · ${id}`}</title>
       {error && <Failure error={error} retry={() => void refetch()} />}
       {!data && !error && <Loading />}
-      {data?.session && <Details session={data.session} />}
+      {data?.session && <Details key={data.session.uid} session={data.session} />}
     </div>
   );
 }

@@ -28,6 +28,7 @@ export function Branches({ session }: { session: SessionRef }) {
     <Section title={words.branches}>
       {error && <Failure error={error} />}
       {data && <TreePicture root={treeOf(session, data.branches)} label={words.branches} />}
+      {data?.nextPageToken && <p className="quiet small">{words.cutBranches}</p>}
     </Section>
   );
 }

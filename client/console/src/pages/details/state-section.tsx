@@ -20,8 +20,10 @@ const SHORT = 2_000n;
 /** Changes that are shown at first, and characters of a value. */
 const SHOWN = 50;
 const LONGEST = 200;
+/** Characters of a value under the pointer: a value may have megabytes, and each of its changes has it twice. */
+const LONGEST_HINT = 2_000;
 
-const cut = (json: string) => (json.length > LONGEST ? `${json.slice(0, LONGEST)}…` : json);
+const cut = (json: string, most = LONGEST) => (json.length > most ? `${json.slice(0, most)}…` : json);
 
 export function StateSection({ session }: { session: Session }) {
   const ref = session.ref!;
@@ -38,7 +40,7 @@ export function StateSection({ session }: { session: Session }) {
             {values.map(([key, json]) => (
               <tr key={key}>
                 <th scope="row"><code>{key}</code></th>
-                <td><code title={json}>{cut(json)}</code></td>
+                <td><code title={cut(json, LONGEST_HINT)}>{cut(json)}</code></td>
               </tr>
             ))}
           </tbody>
@@ -107,6 +109,6 @@ function Row({ entry: { time, seq, key, from, to, version }, session }: { entry:
 }
 
 function Shown({ value, isOld }: { value: Value; isOld: boolean }) {
-  if (value.kind === "json") return <code className={isOld ? "quiet" : undefined} title={value.json}>{cut(value.json)}</code>;
+  if (value.kind === "json") return <code className={isOld ? "quiet" : undefined} title={cut(value.json, LONGEST_HINT)}>{cut(value.json)}</code>;
   return <span className="quiet">{value.kind === "none" ? words.unset : words.unknown}</span>;
 }

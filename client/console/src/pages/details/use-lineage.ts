@@ -52,6 +52,7 @@ async function family(client: Client, session: Session, signal: AbortSignal): Pr
     children: [],
   });
   const top = nodeOf(first);
+  const drawn = new Set([first.uid]); // with names that were used again, forks may be each other's
   let count = 1;
   let isCut = false;
   let level: [TreeNode, Session][] = [[top, first]];
@@ -64,10 +65,12 @@ async function family(client: Client, session: Session, signal: AbortSignal): Pr
       }
       const { app, userId, sessionId } = ref!;
       const answer = await client.raw(SessionService).listSessions({ app, userId, forkedFrom: sessionId, pageSize: MOST }, { signal });
-      const forks = answer.sessions.slice(0, MOST - count);
-      isCut ||= answer.nextPageToken !== "" || forks.length === MOST - count;
+      const others = answer.sessions.filter((fork) => !drawn.has(fork.uid));
+      const forks = others.slice(0, MOST - count);
+      isCut ||= answer.nextPageToken !== "" || forks.length < others.length;
       count += forks.length;
       for (const fork of forks) {
+        drawn.add(fork.uid);
         const child = nodeOf(fork);
         if (fork.parent?.uid !== uid) child.note = `${child.note}; ${words.other}`;
         node.children.push(child);

@@ -73,8 +73,10 @@ function Content({ entry }: { entry: MemoryEntry }) {
   return <LongText text={textOf(entry) || words.noText} render={(shown) => <p className="written">{shown}</p>} />;
 }
 
-/** Replaces the text and keeps all else. The precondition is the memory that was shown: two editors do not overwrite each other. */
-function Editor({ entry, end }: { entry: MemoryEntry; end: (said: string) => void }) {
+/** Replaces the text and keeps all else. The precondition is the memory as it was when the editor was opened, even if the list is
+ * read again meanwhile: two editors do not overwrite each other. */
+function Editor({ entry: given, end }: { entry: MemoryEntry; end: (said: string) => void }) {
+  const [entry] = useState(given);
   const [written, setWritten] = useState(textOf(entry));
   const save = useMutation(MemoryService.method.upsertMemories);
   const submit = (event: FormEvent) => {

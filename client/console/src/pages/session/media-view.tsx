@@ -24,20 +24,21 @@ export function MediaView({ part: { source, mimeType, name } }: { part: MediaPar
   );
 }
 
-/** Returns the host of an address of the web; undefined for every other address. */
-function hostOf(address: string): string | undefined {
+/** Returns an address of the web; undefined for every other address. */
+function webOf(address: string): URL | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  return url && (url.protocol === "https:" || url.protocol === "http:") && url.host ? url.host : undefined;
+  return url && (url.protocol === "https:" || url.protocol === "http:") ? url : undefined;
 }
 
-/** A link that names its host. It is not shown here: the policy of the page allows no image of another host. */
+/** A link that names its host. It leads to the address that was parsed: as it is written, "http:host" is relative to the page. It is not shown here: the policy of the page allows no image of another host. */
 function Elsewhere({ address }: { address: string }) {
-  const host = hostOf(address);
-  if (!host) return <p className="quiet small">{text.event.remoteUnsafe}</p>;
+  const url = webOf(address);
+  if (!url) return <p className="quiet small">{text.event.remoteUnsafe}</p>;
+  const { href, host } = url;
   return (
     <p className="small">
       <span className="quiet">{text.event.remote(host)}</span>{" "}
-      <a href={address} target="_blank" rel="noreferrer noopener" title={text.event.remoteHint(host)}>{text.event.remoteOpen(host)}</a>
+      <a href={href} target="_blank" rel="noreferrer noopener" title={text.event.remoteHint(host)}>{text.event.remoteOpen(host)}</a>
     </p>
   );
 }

@@ -9,7 +9,7 @@ import { Filters } from "./filters";
 import { SessionTable } from "./session-table";
 import { useBulkDelete } from "./use-bulk-delete";
 import { useSelection } from "./use-selection";
-import { useSessions } from "./use-sessions";
+import { narrows, useSessions } from "./use-sessions";
 import "./bulk.css";
 
 const route = getRouteApi("/sessions");
@@ -20,7 +20,7 @@ export function SessionsPage() {
   const navigate = route.useNavigate();
   const sessions = useSessions(filters);
   const { rows, total, watched, error, isPending } = sessions;
-  const isFiltered = Object.entries(filters).some(([name, value]) => name !== "order" && value !== undefined);
+  const isFiltered = narrows(filters);
   const mayDelete = useMay(AccessRole.ADMIN);
   const bulk = useBulkDelete();
   const selection = useSelection(JSON.stringify(filters));

@@ -56,6 +56,12 @@ export function requestOf({ app, user = "", prefix = "", label = "", since = "",
   };
 }
 
+/** Whether the filters leave out any session. Those that the request does not have, such as an unknown time, do not. */
+export function narrows(filters: SessionFilters): boolean {
+  const { app, userId, sessionIdPrefix, labels, updatedAfter } = requestOf(filters);
+  return app !== undefined || userId !== "" || sessionIdPrefix !== "" || Object.keys(labels).length > 0 || updatedAfter !== undefined;
+}
+
 export const keyOf = ({ app, userId, sessionId }: SessionRef) => JSON.stringify([app, userId, sessionId]);
 
 /** Returns the pages with a changed session; undefined if the change needs a new read. */
