@@ -61,6 +61,9 @@ phrases = st.one_of(texts, st.lists(st.sampled_from(_WORDS + _MORE)).map(" ".joi
         ("2024-02", "2024-02-01", "2024-02-29"),
         ("in May", "2023-05-01", "2023-05-31"),
         ("December", "2022-12-01", "2022-12-31"),
+        ("week of May 3", "2023-05-01", "2023-05-07"),
+        ("week of the 3rd of May, 2021", "2021-05-03", "2021-05-09"),
+        ("week beginning 1 May 2023", "2023-05-01", "2023-05-07"),
         ("last May", "2022-05-01", "2022-05-31"),
         ("next May", "2024-05-01", "2024-05-31"),
         ("last June", "2022-06-01", "2022-06-30"),
@@ -118,6 +121,26 @@ def test_a_mention_of_a_date_stands_for_days(text: str, first: str, last: str) -
     assert [(m.first_day.isoformat(), m.last_day.isoformat()) for m in found] == [(first, last)]
     assert f"é{spaced}{text}{spaced}è"[found[0].start : found[0].end] == text
     assert mentions(text, NOW) == [dates.Mention(0, len(text), date.fromisoformat(first), date.fromisoformat(last))]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("in May 2021", "2021-05-01", "2021-05-31"),
+        ("in May, 2021", "2021-05-01", "2021-05-31"),
+        ("since June of 2021", "2021-06-01", "2021-06-30"),
+        ("last May 2021", "2021-05-01", "2021-05-31"),
+        ("before August 12, 2021", "2021-08-12", "2021-08-12"),
+        ("by March 5", "2023-03-05", "2023-03-05"),
+        ("until September 9th", "2023-09-09", "2023-09-09"),
+        ("the week of May 3, 2021", "2021-05-03", "2021-05-09"),
+        ("by May 10:30", "2023-05-01", "2023-05-31"),
+        ("in May 200 people", "2023-05-01", "2023-05-31"),
+    ],
+)
+def test_a_month_with_a_day_or_a_year_is_not_the_nearest_month(text: str, first: str, last: str) -> None:
+    found = mentions(f"It was {text}.", NOW)
+    assert [(each.first_day.isoformat(), each.last_day.isoformat()) for each in found] == [(first, last)]
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ _COUNT = r"(?P<count>\d{1,4}|" + "|".join(f"(?:a )?{word}" if len(word) > 2 else
 _WEEKDAY = "|".join(_WEEKDAYS)
 _SEASON = "|".join(_SEASONS)
 _WHICH = "(?P<which>" + "|".join(_STEPS) + ")"
+_WEEK = "week (?:of|beginning|starting)(?: on)?(?: the)?"
 _FULL_MONTH = "(?P<month>" + "|".join(MONTHS) + ")"
 _SURE_MONTHS = "|".join(name for name in MONTHS if name not in ("march", "may", "august"))
 
@@ -99,6 +100,12 @@ def _of_slashes(match: re.Match[str], today: date) -> Days | None:
     year, a, b = int(match["year"]), int(match["a"]), int(match["b"])
     found = calendar.day(year + 2000 * (year < 100), a, b) or calendar.day(year + 2000 * (year < 100), b, a)
     return calendar.one(found) if found else None
+
+
+def _of_week(match: re.Match[str], today: date) -> Days | None:
+    """Returns the week of a date."""
+    days = _of_date(match, today)
+    return calendar.week(days.first) if days else None
 
 
 def _of_month(match: re.Match[str], today: date) -> Days | None:
@@ -245,13 +252,17 @@ def _longest_first(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
-_IN = "(?:" + "|".join(_BEFORE_MONTH) + ")[ -]"
+_AT_MONTH = "(?:" + "|".join(_BEFORE_MONTH) + ")[ -]"
+_OF_DATE = r"\.?,? (?:of )?[12]\d{3}(?!\w)|\.? \d{1,2}(?:st|nd|rd|th)?(?!\w)(?![.:/-]\d)"
+"""The rest of a date with a day or a year, behind the name of its month."""
 
 SPACED = (
     Rule(rf"{_YEAR}(?P<sep>[-/.])(?P<month>\d\d?)(?P=sep)(?P<day>\d\d?)(?:t[\d:.]+z?)?", _of_numbers),
     Rule(rf"{_YEAR}-(?P<month>0[1-9]|1[0-2])", _of_iso_month),
     Rule(r"(?P<a>\d\d?)/(?P<b>\d\d?)/(?P<year>[12]\d{3}|\d\d)", _of_slashes),
     Rule(rf"(?P<day>\d\d?)\.(?P<month>\d\d?)\.{_YEAR}", _of_numbers),
+    Rule(rf"{_WEEK} {_DAY} (?:of )?{_MONTH},?(?: {_YEAR})?", _of_week),
+    Rule(rf"{_WEEK} {_MONTH} {_DAY}(?:,? {_YEAR})?", _of_week),
     Rule(rf"{_DAY} (?:of )?{_MONTH},?(?: {_YEAR})?", _of_date),
     Rule(rf"{_MONTH} {_DAY}(?:,? {_YEAR})?", _of_date),
     Rule(rf"{_MONTH},? (?:of )?{_YEAR}", _of_month),
@@ -263,7 +274,7 @@ SPACED = (
     Rule(rf"{_WHICH} {_UNIT}", _of_relative_unit),
     Rule(rf"{_WHICH} (?P<weekday>{_WEEKDAY})", _of_relative_weekday),
     Rule(rf"{_WHICH} (?P<season>{_SEASON})", _of_relative_season),
-    Rule(rf"(?:{_WHICH} |{_IN}){_FULL_MONTH}", _of_bare_month),
+    Rule(rf"(?:{_WHICH} |{_AT_MONTH}){_FULL_MONTH}(?!{_OF_DATE})", _of_bare_month),
     Rule(rf"(?P<which>(?!.))?(?P<month>{_SURE_MONTHS})", _of_bare_month),
     Rule(_longest_first(_NAMED_DAYS), _of_named_day),
     Rule(rf"(?P<weekday>{_WEEKDAY})", _of_weekday),
@@ -281,9 +292,13 @@ UNSPACED = (
 TRIGGERS = ("day", "night", "tomorrow", "week", "month", "year", "morning", "afternoon", "evening", *MONTHS, *_SEASONS)
 """A text in lower case with neither a digit nor one of these words contains no match of SPACED."""
 
-FIRST_WITHOUT_MONTH = frozenset(
-    ("in", "the", "q1", "q2", "q3", "q4", *_WEEKDAYS, *_SEASONS, *_STEPS, *_COUNTS, *(month[:3] for month in MONTHS), "sept")
-) | {word.partition(" ")[0] for word in _NAMED_DAYS}
+FIRST_WITHOUT_MONTH = (
+    frozenset(
+        ("in", "the", "week", "q1", "q2", "q3", "q4", *_WEEKDAYS, *_SEASONS, *_STEPS, *_COUNTS, *(each[:3] for each in MONTHS))
+    )
+    | {"sept"}
+    | {word.partition(" ")[0] for word in _NAMED_DAYS}
+)
 FIRST = FIRST_WITHOUT_MONTH.union(_BEFORE_MONTH, MONTHS)
 """The words with which a match of SPACED begins, unless with a digit. FIRST_WITHOUT_MONTH: in texts without a full month
 name."""
