@@ -26,8 +26,6 @@ from .harness.ledger import Ledger, Load, connect
 
 Refused = Callable[..., str]
 BIG = "x" * 100_000
-DEADLINE = 30.0
-"""Seconds of a call."""
 
 # Root can write any file unless it drops the privilege.
 DROP_CAPABILITIES = """
@@ -221,18 +219,15 @@ async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None
     ledger = Ledger()
     settings = {} if database_url is None else {"database_url": database_url}
     server = make_server(drain_grace="90s", **settings).start()
-    async with connect(server.address, timeout=DEADLINE) as client:
-        loading = time.monotonic()
+    async with connect(server.address) as client:
         async with Load(ledger, client, ("one", "two")) as load:
             await load.until_acknowledged(50)
             began = time.monotonic()
             assert await asyncio.to_thread(server.terminate) == 0, server.log
             took = time.monotonic() - began
-        loaded = time.monotonic() - loading
         await asyncio.to_thread(server.start)
         await ledger.check(server.address)
-    # gRPC may cancel a call that arrives while the port closes. A slow machine may need longer than the deadline of a call.
-    expected = {"SERVER_DRAINING", "UNAVAILABLE", "CANCELLED"} | ({"DEADLINE_EXCEEDED"} if loaded >= DEADLINE else set())
-    assert set(ledger.problems) <= expected, (ledger.problems, took, loaded)
+    # gRPC may cancel a call that arrives while the port closes.
+    assert set(ledger.problems) <= {"SERVER_DRAINING", "UNAVAILABLE", "CANCELLED"}, ledger.problems
     assert took < 45, "an idle append stream must not take the whole grace"
     assert "stopped" in server.log
