@@ -172,6 +172,18 @@ async def test_a_stream_that_was_opened_before_the_drain_and_begins_after_it_end
     assert not streams.running
 
 
+async def test_a_stream_that_is_drained_before_it_reads_ends_at_once() -> None:
+    store, streams = SlowStore(), AppendStreams()
+    first = asyncio.ensure_future(anext(streams.open(store.append).responses(_requests("a"))))
+    await asyncio.sleep(0)  # it has begun; the task that reads its requests has not
+    streams.drain()
+    async with asyncio.timeout(10):
+        with pytest.raises(ServerDraining):
+            await first
+    assert not store.taken
+    assert not streams.running
+
+
 async def test_drain_lets_a_stream_that_its_client_ended_complete() -> None:
     store, streams = SlowStore(held=True), AppendStreams()
 

@@ -73,6 +73,8 @@ class AppendStream:
         if self._streams.draining:
             raise ServerDraining
         self._reader = reader = asyncio.create_task(self._read(requests))
+        # Not in the task: one that is canceled before its first step runs nothing of its code.
+        reader.add_done_callback(self._end)
         self._streams.running.add(self)
         try:
             while await self._first_is_done():
@@ -120,21 +122,21 @@ class AppendStream:
     async def _read(self, requests: AsyncIterator[pb.AppendStreamRequest]) -> None:
         """Starts an append for each request until the client half-closes or disconnects."""
         session = session_pb2.SessionRef()
-        try:
-            async for request in requests:
-                append = request.append
-                if append.HasField("session"):
-                    session = append.session
-                while len(self._in_flight) >= _MOST_IN_FLIGHT or self._bytes > _MOST_BYTES_IN_FLIGHT:
-                    self._room.clear()
-                    await self._room.wait()
-                size = request.ByteSize()
-                self._bytes += size
-                self._in_flight.append((size, self._begin(append, session)))
-                self._arrived.set()
-        finally:
-            self._ended = True
+        async for request in requests:
+            append = request.append
+            if append.HasField("session"):
+                session = append.session
+            while len(self._in_flight) >= _MOST_IN_FLIGHT or self._bytes > _MOST_BYTES_IN_FLIGHT:
+                self._room.clear()
+                await self._room.wait()
+            size = request.ByteSize()
+            self._bytes += size
+            self._in_flight.append((size, self._begin(append, session)))
             self._arrived.set()
+
+    def _end(self, _: asyncio.Task[None]) -> None:
+        self._ended = True
+        self._arrived.set()
 
     def _begin(self, append: pb.AppendEventsRequest, session: session_pb2.SessionRef) -> asyncio.Future[Appended] | Exception:
         try:
