@@ -3,6 +3,7 @@
 
 import { createRootRoute, createRoute, createRouter, redirect } from "@tanstack/react-router";
 
+import { asError } from "./api/errors";
 import { Shell } from "./components/shell";
 import { Failure, NotFound } from "./components/states";
 import { parseSearch, stringifySearch, textsOf } from "./search-params";
@@ -93,7 +94,7 @@ export const router = createRouter({
   basepath: BASE,
   parseSearch,
   stringifySearch,
-  defaultErrorComponent: ({ error }) => <Failure error={error instanceof Error ? error : new Error(String(error))} />,
+  defaultErrorComponent: ({ error }) => <Failure error={asError(error)} />,
 });
 
 declare module "@tanstack/react-router" {

@@ -4,6 +4,7 @@ import { isCanceled, CheckpointKind, type Change } from "@threadkeep/client";
 import { useEffect, useRef, useState } from "react";
 
 import { useConnection } from "./connection";
+import { asError } from "./errors";
 
 /** What a watch does: it opens, delivers, has lost the server for a while, or has failed for good. */
 export type WatchState = "opening" | "live" | "away" | "failed";
@@ -64,7 +65,7 @@ export function useWatch(
       run(stop).catch((error: unknown) => {
         if (signal.aborted) return;
         report(error);
-        if (!isCanceled(error)) show("failed", error instanceof Error ? error : new Error(String(error)));
+        if (!isCanceled(error)) show("failed", asError(error));
       });
     };
     const end = () => {

@@ -5,6 +5,7 @@ import { SessionService, type SessionRef } from "@threadkeep/client/v1";
 import { useCallback, useEffect, useRef, useState } from "react";
 
 import { useClient } from "../../api/connection";
+import { asError } from "../../api/errors";
 import { requestOf, type SessionFilters } from "./use-sessions";
 
 /** Deletions at a time. More would wait for each other in the server. */
@@ -38,8 +39,6 @@ export type Step =
   | { kind: "running"; done: number; all: number }
   | { kind: "finished"; receipt: Receipt }
   | { kind: "failed"; error: Error };
-
-const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));
 
 const reasonOf = (error: unknown) => (error instanceof ThreadkeepError ? `${error.reason}: ${error.rawMessage}` : asError(error).message);
 

@@ -1,5 +1,6 @@
 import { useState } from "react";
 
+import { asError } from "../../api/errors";
 import { beginSignIn, SignInFailure, type Oidc } from "../../api/oidc";
 import { text } from "../../text";
 
@@ -12,7 +13,7 @@ export function OidcButton({ oidc, failure }: { oidc: Oidc; failure: Error | und
     setError(undefined);
     beginSignIn(oidc).catch((reason: unknown) => {
       setBusy(false);
-      setError(reason instanceof Error ? reason : new Error(String(reason)));
+      setError(asError(reason));
     });
   };
   return (

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 
+import { asError } from "../../api/errors";
 import { finishSignIn } from "../../api/oidc";
 import { storeToken } from "../../api/session-token";
 import { Loading } from "../../components/states";
@@ -15,7 +16,7 @@ export function Returning() {
         storeToken(token);
         location.replace(address);
       },
-      (error: unknown) => setFailure(error instanceof Error ? error : new Error(String(error))),
+      (error: unknown) => setFailure(asError(error)),
     );
   }, []);
   if (failure) return <SignInPage refusal={undefined} failure={failure} />;
