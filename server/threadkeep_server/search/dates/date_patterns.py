@@ -56,6 +56,8 @@ _COUNTS: dict[str, tuple[int, int]] = {word: (number, number) for number, word i
 _MONTH = "(?P<month>" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS) + r"|sept)\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: ?[-–] ?(?P<until>\d{1,2})(?:st|nd|rd|th)?)?"
 _YEAR = r"(?P<year>[12]\d{3})"
+_DAY_FIRST = rf"{_DAY} (?:of )?{_MONTH},?(?: {_YEAR})?"
+_MONTH_FIRST = rf"{_MONTH} {_DAY}(?:,? {_YEAR})?"
 _UNIT = r"(?P<unit>day|week|weekend|month|year)"
 _COUNT = r"(?P<count>\d{1,4}|" + "|".join(f"(?:a )?{word}" if len(word) > 2 else word for word in _COUNTS) + ")(?: of)?"
 _WEEKDAY = "|".join(_WEEKDAYS)
@@ -261,10 +263,10 @@ SPACED = (
     Rule(rf"{_YEAR}-(?P<month>0[1-9]|1[0-2])", _of_iso_month),
     Rule(r"(?P<a>\d\d?)/(?P<b>\d\d?)/(?P<year>[12]\d{3}|\d\d)", _of_slashes),
     Rule(rf"(?P<day>\d\d?)\.(?P<month>\d\d?)\.{_YEAR}", _of_numbers),
-    Rule(rf"{_WEEK} {_DAY} (?:of )?{_MONTH},?(?: {_YEAR})?", _of_week),
-    Rule(rf"{_WEEK} {_MONTH} {_DAY}(?:,? {_YEAR})?", _of_week),
-    Rule(rf"{_DAY} (?:of )?{_MONTH},?(?: {_YEAR})?", _of_date),
-    Rule(rf"{_MONTH} {_DAY}(?:,? {_YEAR})?", _of_date),
+    Rule(rf"{_WEEK} {_DAY_FIRST}", _of_week),
+    Rule(rf"{_WEEK} {_MONTH_FIRST}", _of_week),
+    Rule(_DAY_FIRST, _of_date),
+    Rule(_MONTH_FIRST, _of_date),
     Rule(rf"{_MONTH},? (?:of )?{_YEAR}", _of_month),
     Rule(rf"(?P<season>{_SEASON})(?: of|,)? {_YEAR}", _of_season),
     Rule(rf"q(?P<quarter>[1-4])[ /-]?{_YEAR}", _of_quarter),
@@ -292,13 +294,10 @@ UNSPACED = (
 TRIGGERS = ("day", "night", "tomorrow", "week", "month", "year", "morning", "afternoon", "evening", *MONTHS, *_SEASONS)
 """A text in lower case with neither a digit nor one of these words contains no match of SPACED."""
 
-FIRST_WITHOUT_MONTH = (
-    frozenset(
-        ("in", "the", "week", "q1", "q2", "q3", "q4", *_WEEKDAYS, *_SEASONS, *_STEPS, *_COUNTS, *(each[:3] for each in MONTHS))
-    )
-    | {"sept"}
-    | {word.partition(" ")[0] for word in _NAMED_DAYS}
-)
+_SHORT_MONTHS = (*(month[:3] for month in MONTHS), "sept")
+FIRST_WITHOUT_MONTH = frozenset(
+    ("in", "the", "week", "q1", "q2", "q3", "q4", *_WEEKDAYS, *_SEASONS, *_STEPS, *_COUNTS, *_SHORT_MONTHS)
+) | {word.partition(" ")[0] for word in _NAMED_DAYS}
 FIRST = FIRST_WITHOUT_MONTH.union(_BEFORE_MONTH, MONTHS)
 """The words with which a match of SPACED begins, unless with a digit. FIRST_WITHOUT_MONTH: in texts without a full month
 name."""
