@@ -44,19 +44,20 @@ class CallStats:
 
     def durations(self) -> Mapping[str, Durations]:
         """Returns the durations by RPC, of those that were called."""
-        return self._durations
+        return {name: each for name, each in self._durations.items() if any(each.buckets)}
 
     def measured(self, method: Method) -> Method:
         """Returns the method with its calls measured."""
         if method.streaming:
             return method
-        call, clock, name = method.call, self._clock, method.name
+        call, clock = method.call, self._clock
+        durations = self._durations.setdefault(method.name, Durations())
 
         async def measured(request: Message, caller: Any) -> Any:  # Any: as in rpc.Handler
             began = clock()
             try:
                 return await call(request, caller)
             finally:
-                self._durations.setdefault(name, Durations()).add(clock() - began)
+                durations.add(clock() - began)
 
         return replace(method, call=measured)
