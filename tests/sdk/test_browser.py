@@ -16,20 +16,12 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 import threadkeep
 from tests.conformance.drivers import building
+from tests.console.browsers import ARGUMENTS
 from tests.sdk import npm
 from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
 from threadkeep import assistant, tool_call, tool_result, user
 
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PATIENCE = 60_000
 """Milliseconds. A server that was killed is up again in two or three seconds, and the page looks for it every few. A loaded
 machine is much slower."""
