@@ -19,7 +19,8 @@ from threadkeep.errors import ThreadkeepError
 from . import figures
 from .loaders import LAYOUTS, OWN, load
 from .model import Conversation
-from .querying import APP, MODES, PLAIN, Answers, Ingested, Say, Served
+from .plain import CAREFUL, PLAIN
+from .querying import APP, MODES, Answers, Ingested, Say, Served
 from .reading import BadFile
 from .served import EMBEDDERS, ENGINES, CannotServe, served
 
@@ -46,7 +47,7 @@ async def measured(
     async with AsyncClient(address, app=APP, timeout=_TIMEOUT_S) as client:
         set_ = Served(client, conversations)
         ingested = await set_.ingest(say, remember=memory)
-        results = {PLAIN: set_.ask_plain(say)}
+        results = {PLAIN: set_.ask_plain(say), CAREFUL: set_.ask_plain(say, careful=True)}
         for mode in modes:
             results[mode] = await set_.ask(mode, say)
         for mode in modes if memory else ():

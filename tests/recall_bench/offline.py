@@ -9,27 +9,33 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from threadkeep_server.domain.model import POSITION_STEP
-from threadkeep_server.domain.search import Candidate, Candidates, Texts
+from threadkeep_server.domain.search import Candidate, Candidates, Scored, Texts
+from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import Query, parse
+from threadkeep_server.search.ranking.fusion import fuse
+from threadkeep_server.search.ranking.relevance import QUESTIONS, TEXTS, answering, cosine_scale
 from threadkeep_server.search.ranking.scoring import Weights, rank
 
 from .loaders import LAYOUTS, OWN, load
 from .metrics import ALL, Asked, Key, Places, counts, measure
 from .model import Conversation, Question, Session
+from .plain import CAREFUL, PLAIN, PlainFts5, careful_text, plain_text
 
 LIMIT = 256
 """Candidates of a question, as in the server."""
+
+FUSED = 100
+"""The nearest turns of a question that are fused with the candidates, as in the server."""
 
 BEST_WITH_NEIGHBORS = 10
 """The number of candidates whose neighbors join the candidates."""
@@ -131,23 +137,61 @@ def ranked(weights: Weights, reach: int = 0) -> Method:
     return method
 
 
-def fts5(conversation: Conversation) -> Answer:
-    """The baseline: SQLite's FTS5 with the Porter stemmer and its BM25, the words of the question OR-ed."""
-    turns = [turn for _, turn in conversation.turns()]
+def served(conversation: Conversation) -> Answer:
+    """RANKED as a server has it: neighbors of the best join the candidates of a question in words, not of keywords."""
+    documents = Documents(conversation)
 
     def answer(question: Question) -> list[str]:
-        words = dict.fromkeys(re.findall(r"\w+", question.text))
-        with closing(sqlite3.connect(":memory:")) as database:
-            database.execute("CREATE VIRTUAL TABLE said USING fts5(text, tokenize = 'porter unicode61')")
-            texts = ((f"{turn.text} {turn.calls} {turn.results} {turn.media}",) for turn in turns)
-            database.executemany("INSERT INTO said VALUES (?)", texts)
-            found = database.execute(
-                "SELECT rowid FROM said WHERE said MATCH ? ORDER BY bm25(said), rowid LIMIT ?",
-                (" OR ".join(f'"{word}"' for word in words), LIMIT),
-            )
-            return [turns[row - 1].id for (row,) in found]
+        query = parse(question.text, question.time_ns)
+        return [documents.ids[each.key] for each in answering(_in_context(documents, query), None)]
 
     return answer
+
+
+def hybrid(conversation: Conversation) -> Answer:
+    """HYBRID as a server has it, with the hashing embedder."""
+    documents = Documents(conversation)
+    embedder = HashingEmbedder()
+    turns = [turn for _, turn in conversation.turns()]
+    vectors = np.array([embedder.vector(Texts(turn.text, turn.calls, turn.results, turn.media).of()) for turn in turns])
+    scale = cosine_scale(*(np.array([embedder.vector(text) for text in texts]) for texts in (QUESTIONS, TEXTS)))
+
+    def answer(question: Question) -> list[str]:
+        query = parse(question.text, question.time_ns)
+        cosines = vectors @ embedder.vector(question.text)
+        near = np.argsort(-cosines, kind="stable")[:FUSED].tolist()
+        by_vectors = [Scored(key, float(cosines[key]), scale.relevance(float(cosines[key]))) for key in near]
+        fused = answering(fuse([_in_context(documents, query), by_vectors]), None)
+        return [documents.ids[each.key] for each in fused]
+
+    return answer
+
+
+def _in_context(documents: Documents, query: Query) -> list[Scored]:
+    candidates = documents.candidates(query)
+    scored = rank(query, candidates)
+    if not query.is_question:
+        return scored
+    more = documents.around([best.key for best in scored[:BEST_WITH_NEIGHBORS]], 1)
+    found = {each.key: each for each in (*candidates.found, *more)}
+    return rank(query, replace(candidates, found=list(found.values())))
+
+
+def fts5(conversation: Conversation) -> Answer:
+    """The baseline as it comes, see `plain`."""
+    return _full_text(conversation, careful=False)
+
+
+def careful_fts5(conversation: Conversation) -> Answer:
+    """The baseline of somebody who takes care, see `plain`."""
+    return _full_text(conversation, careful=True)
+
+
+def _full_text(conversation: Conversation, *, careful: bool) -> Answer:
+    turns = [turn for _, turn in conversation.turns()]
+    table = PlainFts5()
+    table.add((careful_text if careful else plain_text)(turn) for turn in turns)
+    return lambda question: [turns[number - 1].id for number in table.search(question.text, LIMIT, careful=careful)]
 
 
 def ask(conversations: Iterable[Conversation], method: Method) -> Iterator[tuple[Asked, Places]]:
@@ -160,7 +204,7 @@ def ask(conversations: Iterable[Conversation], method: Method) -> Iterator[tuple
 def variants() -> dict[str, Method]:
     """The methods to compare, by name: first the baseline, then the ranking with its default weights."""
     without = {f"without {name}": ranked(replace(Weights(), **off)) for name, off in STEPS.items()}
-    compared = {"FTS5, Porter": fts5, "ranking": ranked(Weights()), "BM25 alone": ranked(BARE)}
+    compared = {PLAIN: fts5, CAREFUL: careful_fts5, "ranking": ranked(Weights()), "BM25 alone": ranked(BARE)}
     return compared | without | {f"with neighbors ±{reach}": ranked(Weights(), reach) for reach in (1, 2)}
 
 
@@ -212,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     methods = variants()
     print(table(conversations, methods))
     if options.types:
-        print(types(conversations, {name: methods[name] for name in ("FTS5, Porter", "ranking", "with neighbors ±1")}))
+        print(types(conversations, {name: methods[name] for name in (CAREFUL, "ranking", "with neighbors ±1")}))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,47 @@
-"""The floor: SQLite's FTS5 with the Porter stemmer and its BM25, called in this process, the words of a question OR-ed."""
+"""The floor: SQLite's FTS5 with the Porter stemmer and its BM25, called in this process, the words of a question OR-ed.
+
+Two ways to use it: as it comes (PLAIN), and as somebody would who takes care (CAREFUL): the speaker's name is part of the text,
+and stop words are dropped from the question."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
+from threadkeep_server.search.analysis.stopwords import STOP_WORDS
+
+from .model import Turn
+
+PLAIN, CAREFUL = "FTS5, Porter", "FTS5, careful"
+
 _CREATE = "CREATE VIRTUAL TABLE IF NOT EXISTS said USING fts5(text, tokenize = 'porter unicode61')"
-_SEARCH = "SELECT rowid FROM said WHERE said MATCH ? ORDER BY rank LIMIT ?"
+_SEARCH = "SELECT rowid FROM said WHERE said MATCH ? ORDER BY rank, rowid LIMIT ?"
 _WORD = re.compile(r"\w+")
+_WITH_APOSTROPHE = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def plain_text(turn: Turn) -> str:
+    """All text of a turn."""
+    return f"{turn.text} {turn.calls} {turn.results} {turn.media}"
+
+
+def careful_text(turn: Turn) -> str:
+    """All text of a turn, after the name of its speaker."""
+    return f"{turn.speaker}: {plain_text(turn)}"
+
+
+def plain_words(question: str) -> Sequence[str]:
+    """The words of a question, each once."""
+    return list(dict.fromkeys(_WORD.findall(question)))
+
+
+def careful_words(question: str) -> Sequence[str]:
+    """The words of a question without stop words; with them if there are no others."""
+    said = (word for word in _WITH_APOSTROPHE.findall(question) if word.casefold().replace("’", "'") not in STOP_WORDS)
+    words = dict.fromkeys(part for word in said for part in _WORD.findall(word) if word == part or len(part) > 1)
+    return list(words) or plain_words(question)
 
 
 class PlainFts5:
@@ -36,9 +68,9 @@ class PlainFts5:
         self._connection.execute("INSERT INTO said (said) VALUES ('optimize')")
         self._connection.commit()
 
-    def search(self, question: str, limit: int) -> list[int]:
+    def search(self, question: str, limit: int, *, careful: bool = False) -> list[int]:
         """Numbers of texts with any of the question's words, best first."""
-        words = dict.fromkeys(_WORD.findall(question))
+        words = careful_words(question) if careful else plain_words(question)
         if not words:
             return []
         query = " OR ".join(f'"{word}"' for word in words)

@@ -15,11 +15,10 @@ from threadkeep.v1.search_service_pb2 import SearchHit
 
 from .metrics import Asked, Places
 from .model import Conversation, Question, Turn
-from .plain import PlainFts5
+from .plain import CAREFUL, PLAIN, PlainFts5, careful_text, plain_text
 
 APP = "recall-bench"
 MODES = ("substring", "ranked", "semantic", "hybrid")
-PLAIN = "FTS5, Porter"
 HITS = 20
 NEIGHBORS = 1
 
@@ -173,20 +172,20 @@ class Served:
             answers.answered.append((Asked(question, [entry.event_id for entry in found.entries]), places))
         return answers
 
-    def ask_plain(self, say: Say) -> Answers:
+    def ask_plain(self, say: Say, *, careful: bool = False) -> Answers:
         """Searches FTS5 over the same texts for the same questions, with one table per conversation."""
         answers = Answers()
         ids: list[str] = []
         table: PlainFts5 | None = None
-        for _, conversation, places, question in self._questions(PLAIN, say):
+        for _, conversation, places, question in self._questions(CAREFUL if careful else PLAIN, say):
             if not answers.answered or answers.answered[-1][1] is not places:
                 if table is not None:
                     table.close()
                 table, ids = PlainFts5(), [turn.id for _, turn in conversation.turns()]
-                table.add(plain_text(turn) for _, turn in conversation.turns())
+                table.add((careful_text if careful else plain_text)(turn) for _, turn in conversation.turns())
             assert table is not None
             begun = time.perf_counter()
-            found = table.search(question.text, HITS)
+            found = table.search(question.text, HITS, careful=careful)
             answers.seconds.append(time.perf_counter() - begun)
             answers.answered.append((Asked(question, [ids[number - 1] for number in found]), places))
         if table is not None:
@@ -207,8 +206,3 @@ class Served:
 def _now(question: Question, mode: str) -> int | None:
     """The reference time; none for substrings, which refer to no time."""
     return None if mode == "substring" else question.time_ns
-
-
-def plain_text(turn: Turn) -> str:
-    """All text of a turn."""
-    return f"{turn.text} {turn.calls} {turn.results} {turn.media}"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.recall_bench.__main__ import main, spread
 from tests.recall_bench.loaders import OWN, load
-from tests.recall_bench.querying import PLAIN
+from tests.recall_bench.plain import CAREFUL, PLAIN
 
 
 def test_the_own_data_set_is_ingested_and_searched_in_every_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,7 +17,7 @@ def test_the_own_data_set_is_ingested_and_searched_in_every_mode(tmp_path: Path,
     assert main(["--limit", "13", "--memory", "--json", str(written)]) == 0
     result = json.loads(written.read_text())
     modes = ["substring", "ranked", "semantic", "hybrid"]
-    assert list(result["results"]) == [PLAIN, *modes, *(f"memory, {mode}" for mode in modes)]
+    assert list(result["results"]) == [PLAIN, CAREFUL, *modes, *(f"memory, {mode}" for mode in modes)]
     assert result["questions"]["all"] == 13 == sum(number for kind, number in result["questions"].items() if kind != "all")
     assert result["ingested"]["remembered"] == result["ingested"]["events"] > 200
     for name, entry in result["results"].items():
@@ -26,7 +26,7 @@ def test_the_own_data_set_is_ingested_and_searched_in_every_mode(tmp_path: Path,
         assert 0 < times["p50"] <= times["p95"]
         assert name.endswith("substring") or found["sessions@20"] >= 0.6, name
     ranked = result["results"]["ranked"]["recall"]["all"]
-    assert ranked["turns@10"] >= result["results"][PLAIN]["recall"]["all"]["turns@10"]
+    assert all(ranked["turns@10"] >= result["results"][name]["recall"]["all"]["turns@10"] for name in (PLAIN, CAREFUL))
     shown = capsys.readouterr().out
     assert "13 questions" in shown
     assert f"{ranked['turns@10']:.3f}" in shown
@@ -35,7 +35,7 @@ def test_the_own_data_set_is_ingested_and_searched_in_every_mode(tmp_path: Path,
 def test_modes_without_an_embedder_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "recall.json"
     assert main([str(OWN / "old-friends.json"), "--limit", "2", "--embedder", "none", "--json", str(written)]) == 0
-    assert list(json.loads(written.read_text())["results"]) == [PLAIN, "substring", "ranked"]
+    assert list(json.loads(written.read_text())["results"]) == [PLAIN, CAREFUL, "substring", "ranked"]
 
 
 def test_questions_are_sampled_at_even_distances() -> None:

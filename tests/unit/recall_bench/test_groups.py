@@ -1,0 +1,59 @@
+"""The careful baseline, and the report by group of the development set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.recall_bench.groups import half_of, main, script_name
+from tests.recall_bench.loaders import OWN, load
+from tests.recall_bench.model import Turn
+from tests.recall_bench.plain import PlainFts5, careful_text, careful_words
+
+WORK = OWN.parent / "development" / "work"
+
+
+def test_the_careful_baseline_drops_stop_words_and_endings() -> None:
+    assert careful_words("What's the name of Caroline’s dog?") == ["name", "Caroline", "dog"]
+    assert careful_words("Who are you?") == ["Who", "are", "you"], "a question of nothing else keeps them"
+
+
+def test_the_careful_baseline_finds_a_speaker_and_no_stop_word() -> None:
+    turns = [Turn("1", "Ada", "user", "I went home.", 0), Turn("2", "Bo", "user", "What is it?", 0)]
+    with PlainFts5() as table:
+        table.add(map(careful_text, turns))
+        assert table.search("What did Ada do?", 10, careful=True) == [1]
+        assert table.search("What did Ada do?", 10) == [1, 2]
+
+
+def test_the_halves_are_every_other_file_and_together_all() -> None:
+    files = [conversation.id for conversation in load(WORK)]
+    assert [each.id for each in half_of(WORK, "tuning")] == files[::2]
+    assert [each.id for each in half_of(WORK, "held-back")] == files[1::2]
+    assert [each.id for each in half_of(WORK, "both")] == files
+
+
+@pytest.mark.parametrize(
+    ("text", "script"), [("Où est-il ?", "latin"), ("厨房の色", "han"), ("Кто это?", "cyrillic"), ("12?", "latin")]
+)
+def test_the_script_of_a_question(text: str, script: str) -> None:
+    assert script_name(text) == script
+
+
+def test_the_report_has_a_line_per_group_and_method(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    group = tmp_path / "small"
+    group.mkdir()
+    (group / "one.json").symlink_to(WORK / "sensor-firmware.json")
+    main([str(tmp_path), "--methods", "careful,ranked", "--jobs", "1", "--types", "--scripts", "--misses", "small"])
+    shown = capsys.readouterr().out
+    assert "FTS5, careful" in shown
+    assert "hybrid" not in shown
+    assert shown.count("small (") == 1
+    assert "latin (" in shown
+    assert "fact (" in shown
+
+
+def test_misses_of_the_half_that_is_held_back_are_refused() -> None:
+    with pytest.raises(SystemExit):
+        main(["--half", "held-back", "--misses", "work"])
