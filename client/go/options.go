@@ -76,6 +76,7 @@ type settings struct {
 	withoutParentLabels, always        bool
 	invocationIDs                      []string
 	list                               pb.ListSessionsRequest
+	audit                              pb.ListAuditRecordsRequest
 	state                              pb.GetStateRequest
 	load                               pb.LoadSessionRequest
 	usage                              pb.ListUsageRequest
@@ -328,6 +329,7 @@ func WithPageSize(n int) interface {
 	UsageOption
 	SessionsOption
 	UsersOption
+	AuditOption
 	EventsOption
 	UserEventsOption
 	SearchOption
@@ -343,6 +345,7 @@ func WithPageToken(token string) interface {
 	UsageOption
 	SessionsOption
 	UsersOption
+	AuditOption
 	EventsOption
 	UserEventsOption
 	SearchOption

@@ -342,3 +342,54 @@ func (c *Client) UserEventsPage(ctx context.Context, opts ...UserEventsOption) (
 	}
 	return c.raw.Events.ListUserEvents(ctx, request)
 }
+
+// AuditOption configures Client.AuditRecords and its pages.
+type AuditOption interface{ forAudit(*settings) }
+
+type auditOption func(*settings)
+
+func (o auditOption) forAudit(s *settings) { o(s) }
+func (o pageOption) forAudit(s *settings)  { o(s) }
+
+// OfMethod selects calls of a method: "threadkeep.v1.SessionService/DeleteSession", or "DeleteSession".
+func OfMethod(name string) AuditOption {
+	return auditOption(func(s *settings) { s.audit.Method = name })
+}
+
+// ByCaller selects calls whose credential is bound to this user; "" is credentials without one.
+func ByCaller(userID string) AuditOption {
+	return auditOption(func(s *settings) { s.audit.CallerUserId = &userID })
+}
+
+// OfSession selects calls whose request named the session with this id.
+func OfSession(sessionID string) AuditOption {
+	return auditOption(func(s *settings) { s.audit.SessionId = sessionID })
+}
+
+// WithOutcome selects calls with this outcome: "OK", or the reason of an error.
+func WithOutcome(outcome string) AuditOption {
+	return auditOption(func(s *settings) { s.audit.Outcome = outcome })
+}
+
+// BegunBetween selects calls that began at or after the first time and before the second; a zero time is no bound.
+func BegunBetween(from, to time.Time) AuditOption {
+	return auditOption(func(s *settings) { s.audit.FromTime, s.audit.ToTime = timestamp(from), timestamp(to) })
+}
+
+func auditRequest(opts []AuditOption) *pb.ListAuditRecordsRequest {
+	given := settingsOf(opts, AuditOption.forAudit)
+	request := &given.audit
+	request.PageSize, request.PageToken = given.pageSize, given.pageToken
+	return request
+}
+
+// AuditRecords iterates over the records of the audit log of the server that answers, newest first, page by page like
+// SessionHandle.Events. It needs the role admin. Errors: ErrAuditLogUnavailable, ErrInvalidPageToken, ErrRateLimited.
+func (c *Client) AuditRecords(ctx context.Context, opts ...AuditOption) iter.Seq2[*pb.AuditRecord, error] {
+	return pages(ctx, auditRequest(opts), nil, c.raw.Server.ListAuditRecords, (*pb.ListAuditRecordsResponse).GetRecords)
+}
+
+// AuditRecordsPage returns one page of AuditRecords, which may be empty and not be the last.
+func (c *Client) AuditRecordsPage(ctx context.Context, opts ...AuditOption) (*pb.ListAuditRecordsResponse, error) {
+	return c.raw.Server.ListAuditRecords(ctx, auditRequest(opts))
+}

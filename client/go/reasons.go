@@ -44,6 +44,7 @@ const (
 	ErrSearchDisabled          Reason = "SEARCH_DISABLED"
 	ErrStateTooLarge           Reason = "STATE_TOO_LARGE"
 	ErrHistoryUnknown          Reason = "HISTORY_UNKNOWN"
+	ErrAuditLogUnavailable     Reason = "AUDIT_LOG_UNAVAILABLE"
 	ErrOperationConflict       Reason = "OPERATION_CONFLICT"
 )
 

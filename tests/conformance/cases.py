@@ -69,6 +69,7 @@ PAGES: Mapping[str, str] = {
     "SearchService/SearchEvents": "hits",
     "CompactionService/ListCompactions": "compactions",
     "MemoryService/ListMemories": "entries",
+    "ServerService/ListAuditRecords": "records",
     "EventService/ListUserEvents": "events",
     "EventService/ListBranches": "branches",
     "EventService/ListUsage": "entries",

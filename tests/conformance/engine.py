@@ -43,6 +43,7 @@ class Engine:
             place.mkdir(exist_ok=True)
             url = None if urls is None else urls[name]
             if name == "guarded":
+                settings["audit_log"] = str(place / "audit.log")
                 settings["compaction_webhooks_file"] = webhooks_file(place, dead="http://127.0.0.1:1/")
             return ServerProcess(fork_server, place, frontend=frontend, **settings, **url_settings(url))
 

@@ -85,6 +85,8 @@ def items(client: Any, p: Parameters) -> Any:
         return (MemoryNamespace(labels=labels) async for labels in found)
     if name == "ListUsers":
         return client.users(**given(request, "app", "page_size"))
+    if name == "ListAuditRecords":
+        return client.audit_records(**given(request, "method", "caller_user_id", "session_id", "outcome", "page_size"))
     if name == "ListUserEvents":
         return client.user_events(**whose(request, {}, "filter", "page_size"))
     if name == "ListSessions":

@@ -16,6 +16,7 @@ from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import AppendEventsResponse, Branch, GetContextResponse, UsageEntry, UserEvent
 from threadkeep.v1.memory_pb2 import MemoryEntry, MemoryNamespace
 from threadkeep.v1.search_service_pb2 import SearchHit
+from threadkeep.v1.server_service_pb2 import AuditRecord
 from threadkeep.v1.session_pb2 import Session, SessionRef
 from threadkeep.v1.session_service_pb2 import UserRef
 from threadkeep.v1.state_pb2 import StateDelta
@@ -34,6 +35,7 @@ CLIENT_TIMEOUT_MS = 30_000
 _ITEMS: Mapping[str, type[Message]] = {
     "ListSessions": Session,
     "ListUsers": UserRef,
+    "ListAuditRecords": AuditRecord,
     "ListEvents": SessionEvent,
     "SearchEvents": SearchHit,
     "ListCompactions": Compaction,

@@ -83,7 +83,8 @@ def server(platform: str, request: pytest.FixtureRequest, tmp_path_factory: pyte
 def guarded(platform: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server that requires a token."""
     root = tmp_path_factory.mktemp("guarded")
-    with ServerProcess(fork_server(), root, http_address=f"127.0.0.1:{free_port()}", auth_tokens=TOKENS) as started:
+    settings = {"auth_tokens": TOKENS, "audit_log": str(root / "audit.log")}
+    with ServerProcess(fork_server(), root, http_address=f"127.0.0.1:{free_port()}", **settings) as started:
         yield started.start()
 
 

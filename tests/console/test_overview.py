@@ -23,6 +23,11 @@ def test_the_overview_says_what_the_server_has_and_lacks(page: Page, server: Ser
     expect(page.get_by_text("the setting admin_address has moved them")).to_be_visible()
 
 
+def test_a_server_without_an_audit_log_names_the_setting(page: Page, server: ServerProcess) -> None:
+    page.goto(f"http://{server.http_address}/console/access")
+    expect(page.get_by_text('audit_log = "/var/log/threadkeep/audit.log"')).to_be_visible()
+
+
 def test_a_policy_is_shown_with_its_origin(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
     client.append("governed", user("By whom?"), create_if_missing=True)
     page.goto(f"http://{server.http_address}/console/policies?app=shop&user=alice&id=governed")

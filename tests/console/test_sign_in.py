@@ -68,5 +68,26 @@ def test_a_token_that_is_bound_to_a_user_sees_that_user(page: Page, guarded: Ser
     expect(page.locator(".who dd").nth(2)).to_have_text("alice")
     expect(page.get_by_role("row", name="reader")).to_contain_text("you have it")
     expect(page.get_by_role("row", name="admin")).to_contain_text("you do not have it")
+    expect(page.get_by_text("The audit log is for the role admin.")).to_be_visible()
+    expect(page.locator(".audit table")).to_have_count(0)
     page.goto(f"{console(guarded)}session?app=shop&user=bob&id=of-bob")
     expect(page.get_by_role("alert")).to_contain_text("PERMISSION_DENIED")
+
+
+def test_an_admin_reads_the_audit_log_of_the_tenant(page: Page, guarded: ServerProcess) -> None:
+    with threadkeep.Client(guarded.address, token="of-nobody-0123456789", app="shop", user_id="eve") as client:
+        client.append("of-another-tenant", user("Hello"), create_if_missing=True)
+    with threadkeep.Client(guarded.address, token=TOKEN, app="shop", user_id="alice") as client:
+        client.append("audited", user("Hello"), create_if_missing=True)
+        client.delete_session("audited")
+    page.goto(f"{console(guarded)}access?session=audited")
+    sign_in(page, TOKEN)
+    rows = page.locator(".audit tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("DeleteSession")
+    expect(rows.first).to_contain_text("shop · alice · audited")
+    page.get_by_label("Method").fill("AppendEvents")
+    expect(rows).to_have_count(1)
+    assert "method=AppendEvents" in page.url
+    page.get_by_label("Session", exact=True).fill("of-another-tenant")
+    expect(page.get_by_text("The log has no such call.")).to_be_visible()

@@ -87,7 +87,12 @@ const policies = createRoute({
   component: PoliciesPage,
 });
 
-const access = createRoute({ getParentRoute: () => root, path: "/access", component: AccessPage });
+const access = createRoute({
+  getParentRoute: () => root,
+  path: "/access",
+  validateSearch: textsOf("method", "caller", "session", "outcome", "since"),
+  component: AccessPage,
+});
 
 export const router = createRouter({
   routeTree: root.addChildren([home, sessions, session, context, details, search, memories, changes, overview, policies, access]),

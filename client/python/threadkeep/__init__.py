@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from .v1.message_pb2 import ChatMessage, Part
     from .v1.search_pb2 import Highlight, Recency, SearchField, SearchMode
     from .v1.search_service_pb2 import HitGrouping, SearchEventsResponse
-    from .v1.server_service_pb2 import GetServerInfoResponse, ServerLimits
+    from .v1.server_service_pb2 import AuditRecord, GetServerInfoResponse, ListAuditRecordsResponse, ServerLimits
     from .v1.session_pb2 import Session, SessionParent, SessionRef, TokenUsage, WindowCounters
     from .v1.session_service_pb2 import DeleteExpiredSessionsResponse, DeleteSessionResponse, ListSessionsResponse
     from .v1.state_pb2 import StateScope
@@ -182,6 +182,7 @@ __all__ = [
     "AsyncSessionHandle",
     "AsyncStateHandle",
     "AsyncUserMemory",
+    "AuditRecord",
     "AuthorFilter",
     "AuthorSet",
     "Authors",
@@ -235,6 +236,7 @@ __all__ = [
     "HitGrouping",
     "KeywordMatch",
     "LastEventId",
+    "ListAuditRecordsResponse",
     "ListBranchesResponse",
     "ListCompactionsResponse",
     "ListConsumersResponse",

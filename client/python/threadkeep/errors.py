@@ -248,6 +248,12 @@ class SearchDisabled(ThreadkeepError):
     reason = "SEARCH_DISABLED"
 
 
+class AuditLogUnavailable(ThreadkeepError):
+    """The audit log cannot be read; `metadata["problem"]` is the cause. Set `audit_log` on the server to a file."""
+
+    reason = "AUDIT_LOG_UNAVAILABLE"
+
+
 class HistoryUnknown(ThreadkeepError):
     """An older server wrote this part of the session and did not record what was active. Read as of `from_log_version` or
     later."""

@@ -101,6 +101,14 @@ impl Client {
         self.list(v1::ListUsersRequest::default())
     }
 
+    /// Lists the records of the audit log of the server that answers, newest first. A page may be empty and not be the last. Needs
+    /// the role admin.
+    ///
+    /// Errors: INVALID_FIELD, AUDIT_LOG_UNAVAILABLE, RATE_LIMITED.
+    pub fn audit_records(&self) -> List<v1::ListAuditRecordsRequest> {
+        self.list(v1::ListAuditRecordsRequest::default())
+    }
+
     /// Returns the recall tools for models, which the server runs; see
     /// [`SessionHandle::call_tool`](crate::SessionHandle::call_tool).
     pub fn tools(&self) -> Call<v1::ListToolsRequest> {

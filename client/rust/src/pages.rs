@@ -117,6 +117,7 @@ paged! {
     ListCompactionsRequest: compaction.list_compactions -> ListCompactionsResponse.compactions: v1::Compaction;
     ListMemoriesRequest: memories.list_memories -> ListMemoriesResponse.entries: v1::MemoryEntry;
     ListMemoryNamespacesRequest: memories.list_memory_namespaces -> ListMemoryNamespacesResponse.namespaces: v1::MemoryNamespace;
+    ListAuditRecordsRequest: server.list_audit_records -> ListAuditRecordsResponse.records: v1::AuditRecord;
     ListConsumersRequest: consumers.list_consumers -> ListConsumersResponse.consumers: v1::Consumer;
     ListParkedChangesRequest: consumers.list_parked_changes -> ListParkedChangesResponse.parked_changes: v1::ParkedChange;
 }
@@ -259,6 +260,44 @@ impl List<v1::ListUsersRequest> {
     /// Lists the users of this app instead of the client's; "" means users of what has no app.
     pub fn app(mut self, app: impl Into<String>) -> Self {
         self.request.app = Some(app.into());
+        self
+    }
+}
+
+impl List<v1::ListAuditRecordsRequest> {
+    /// Keeps only calls of this method: "threadkeep.v1.SessionService/DeleteSession", or "DeleteSession".
+    pub fn method(mut self, name: impl Into<String>) -> Self {
+        self.request.method = name.into();
+        self
+    }
+
+    /// Keeps only calls whose credential is bound to this user; "" means credentials without one.
+    pub fn caller_user_id(mut self, user_id: impl Into<String>) -> Self {
+        self.request.caller_user_id = Some(user_id.into());
+        self
+    }
+
+    /// Keeps only calls whose request named the session with this id.
+    pub fn session_id(mut self, session_id: impl Into<String>) -> Self {
+        self.request.session_id = session_id.into();
+        self
+    }
+
+    /// Keeps only calls with this outcome: "OK", or the reason of the error.
+    pub fn outcome(mut self, outcome: impl Into<String>) -> Self {
+        self.request.outcome = outcome.into();
+        self
+    }
+
+    /// Keeps only calls that began at this time or later.
+    pub fn from_time(mut self, time: SystemTime) -> Self {
+        self.request.from_time = Some(time.into());
+        self
+    }
+
+    /// Keeps only calls that began before this time.
+    pub fn to_time(mut self, time: SystemTime) -> Self {
+        self.request.to_time = Some(time.into());
         self
     }
 }

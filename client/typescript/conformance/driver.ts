@@ -125,6 +125,7 @@ function listOf(client: sdk.Client, { rpc, request: bytes, all_users: anyUser }:
     const conditions = filter && { ...filter, fromTime: dateOf(filter.fromTime), toTime: dateOf(filter.toTime) };
     return [client.memory(request["scope"]).list({ ...request, filter: conditions }), pb.MemoryEntrySchema];
   }
+  if (rpc.endsWith("ListAuditRecords")) return [client.auditRecords({ ...request, from: dateOf(request["fromTime"]), to: dateOf(request["toTime"]) }), pb.AuditRecordSchema];
   if (rpc.endsWith("ListUsers")) return [client.users(request), pb.UserRefSchema];
   if (rpc.endsWith("ListUserEvents")) return [client.userEvents({ ...request, userId: request["userId"] || undefined }), pb.UserEventSchema];
   if (rpc.endsWith("ListMemoryNamespaces")) return [namespaces(client, request), pb.MemoryNamespaceSchema];

@@ -2,6 +2,7 @@
 import { create, type DescService } from "@bufbuild/protobuf";
 import { createClient, type CallOptions, type Client as ServiceClient, Code, type Transport } from "@connectrpc/connect";
 
+import { listAuditRecords, type AuditQuery } from "./server/audit.js";
 import { ConsumerHandle } from "./consumer.js";
 import { listUserEvents, type UserEventsQuery } from "./events.js";
 import { appendStream, type AppendStreamOptions, type Batch, type BatchResult } from "./feed/appendStream.js";
@@ -12,7 +13,7 @@ import type { ErasureReceipt } from "./gen/threadkeep/v1/erasure_pb.js";
 import type { ListUserEventsResponse, UserEvent } from "./gen/threadkeep/v1/event_service_pb.js";
 import { MemoryScopeSchema } from "./gen/threadkeep/v1/memory_pb.js";
 import type { SearchEventsResponse, SearchHit } from "./gen/threadkeep/v1/search_service_pb.js";
-import { ServerService, type GetServerInfoResponse } from "./gen/threadkeep/v1/server_service_pb.js";
+import { ServerService, type AuditRecord, type GetServerInfoResponse, type ListAuditRecordsResponse } from "./gen/threadkeep/v1/server_service_pb.js";
 import { SessionRefSchema, type Session } from "./gen/threadkeep/v1/session_pb.js";
 import {
   SessionService, type DeleteExpiredSessionsResponse, type ListSessionsResponse, type ListUsersResponse, type UserRef,
@@ -256,6 +257,19 @@ export class Client {
   /** Returns version, engine, durability, limits and capabilities of the server; `totals` counts sessions and events, by a scan. */
   info(options: { totals?: boolean | undefined } = {}, call?: CallOptions): Promise<GetServerInfoResponse> {
     return this.raw(ServerService).getServerInfo({ includeTotals: options.totals }, call);
+  }
+
+  /**
+   * Iterates over the records of the audit log of the server that answers, newest first: `client.auditRecords({ method:
+   * "DeleteSession" })`. Needs the role admin. Reasons: AUDIT_LOG_UNAVAILABLE, RATE_LIMITED.
+   */
+  auditRecords(query: AuditQuery = {}, call?: CallOptions): AsyncGenerator<AuditRecord, void> {
+    return paged((pageToken) => this.auditRecordsPage({ ...query, pageToken }, call), (page) => page.records);
+  }
+
+  /** Returns one page of `auditRecords`, which may be empty and not be the last. */
+  auditRecordsPage(query: AuditQuery = {}, call?: CallOptions): Promise<ListAuditRecordsResponse> {
+    return listAuditRecords(this.#caller, query, call);
   }
 
   /** Returns a handle on the long-term memory of a user in an app, by default the client's. An app of "" means no app. */

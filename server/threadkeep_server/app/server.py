@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 
 import grpc
 
@@ -32,6 +33,7 @@ from ..domain.search import SearchMode
 from ..domain.sweeping import SweepGuard
 from ..domain.validation import Limits
 from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
+from ..service.audit import AuditService
 from ..service.call_limit import CallLimit
 from ..service.erasure import ErasureService, Receipts
 from ..service.events import EventService
@@ -50,7 +52,8 @@ from ..store.sql.encryption.master_keys import KeyProblem
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
 from ..transport.asgi import ASGIApp
-from ..transport.audit.file import AuditFile, audit_file
+from ..transport.audit.file import STDERR, AuditFile, audit_file
+from ..transport.audit.reader import AuditReader
 from ..transport.audit.trail import Trail
 from ..transport.auth import DEFAULT_TENANT, Authenticator
 from ..transport.call_stats import CallStats
@@ -161,7 +164,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         services = _services(
             store, sessions, quota, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
         )
-        services.append(_about(settings, store, search, limits, quotas, counter, compacting.model))
+        services.append(_about(settings, store, search, limits, seal, quotas, counter, compacting.model))
         services = _around(services, quotas, trail, stats)
         guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
         sweeper = Sweeper(sessions, store, guard, settings.sweep_interval.total_seconds())
@@ -318,6 +321,7 @@ def _about(
     store: Store,
     search: SearchServices,
     limits: Limits,
+    seal: Seal,
     quotas: Quotas,
     counter: TokenCounter,
     summarizer: str,
@@ -326,7 +330,9 @@ def _about(
     about = About(
         version("threadkeep"), counter.name, summarizer, search.memory.enabled, semantic, authenticated=settings.authenticated
     )
-    servicer = ServerServicer(ServerService(store, search.facts), limits, about, quotas.used)
+    log = AuditReader(Path(settings.audit_log)) if settings.audit_log not in ("", STDERR) else None
+    server, tokens = ServerService(store, search.facts), PageTokens(seal)
+    servicer = ServerServicer(server, AuditService(log), limits, tokens, about, quotas.used)
     descriptor = server_service_pb2.DESCRIPTOR.services_by_name["ServerService"]
     return Service(descriptor, servicer, most_fields=limits.max_request_fields)
 

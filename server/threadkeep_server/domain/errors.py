@@ -292,6 +292,15 @@ class SearchDisabled(ThreadkeepError):
         super().__init__("the tenant's texts are encrypted and this server does not search them; list the events and filter")
 
 
+class AuditLogUnavailable(ThreadkeepError):
+    reason, kind = "AUDIT_LOG_UNAVAILABLE", Kind.FAILED_PRECONDITION
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"the audit log cannot be read: {problem}; set audit_log on the server to a file that it may read", problem=problem
+        )
+
+
 class HistoryUnknown(ThreadkeepError):
     reason, kind = "HISTORY_UNKNOWN", Kind.FAILED_PRECONDITION
 

@@ -88,7 +88,8 @@ class Outcome(NamedTuple):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with running(data_dir=tmp_path_factory.mktemp("data"), auth_tokens=TOKENS, sweep_interval="1h") as opened:
+    data = tmp_path_factory.mktemp("data")
+    with running(data_dir=data, audit_log=str(data / "audit.log"), auth_tokens=TOKENS, sweep_interval="1h") as opened:
         yield opened
 
 

@@ -44,6 +44,7 @@ EXAMPLES = [
     errors.EmbedderFailed("timed out"),
     errors.EncryptionKeyDestroyed(),
     errors.SearchDisabled(),
+    errors.AuditLogUnavailable("audit_log names no file"),
     errors.HistoryUnknown(SessionRef("shop", "alice", "s1"), 12),
     errors.StateTooLarge("patch", 4194305, 4194304, "bytes"),
     errors.Unauthenticated(),

@@ -11,6 +11,7 @@ import threadkeep
 ITERATORS = (
     "sessions",
     "users",
+    "audit_records",
     "events",
     "search",
     "append_stream",

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from threadkeep.v1 import server_service_pb2 as ns
 from threadkeep.v1 import session_service_pb2 as ss
 
 from .fake import FakeServer
@@ -43,3 +44,22 @@ async def test_users_are_listed_page_by_page_in_the_clients_app(client: Any, fak
     first, second, without, anywhere = fake.requests("ListUsers")
     assert [(each.page_size, each.page_token) for each in (first, second)] == [(2, ""), (2, "more")]
     assert (first.app, without.HasField("app"), without.app, anywhere.HasField("app")) == ("shop", True, "", False)
+
+
+async def test_audit_records_are_listed_page_by_page(client: Any, fake: FakeServer) -> None:
+    fake.answers["ListAuditRecords"] = [
+        ns.ListAuditRecordsResponse(records=[ns.AuditRecord(method="a")], next_page_token="more"),
+        ns.ListAuditRecordsResponse(next_page_token="more still"),
+        ns.ListAuditRecordsResponse(records=[ns.AuditRecord(method="b")]),
+    ]
+    how: dict[str, Any] = {"method": "DeleteSession", "caller_user_id": "", "session_id": "s1", "outcome": "OK", "from_time": 1}
+    assert [record.method async for record in client.audit_records(page_size=1, **how)] == ["a", "b"]
+    first, second, third = fake.requests("ListAuditRecords")
+    assert [first.page_token, second.page_token, third.page_token] == ["", "more", "more still"]
+    assert (first.method, first.HasField("caller_user_id"), first.session_id, first.outcome) == (
+        "DeleteSession",
+        True,
+        "s1",
+        "OK",
+    )
+    assert (first.from_time.nanos, first.HasField("to_time"), first.page_size) == (1, False, 1)

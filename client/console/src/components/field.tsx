@@ -38,6 +38,22 @@ export function TextField({ label, value, hint, apply, isLarge = false }: Props)
   );
 }
 
+/** Values of which one is chosen, by their names. */
+export function Choice({ label, value, options, apply }: { label: string; value: string; options: Readonly<Record<string, string>>; apply: (value: string) => void }) {
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={(event) => apply(event.target.value)}>
+        {Object.entries(options).map(([key, name]) => (
+          <option key={key} value={key}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 /** Values of which one is chosen, as tabs. */
 export function Tabs<Name extends string>({ legend, names, chosen, apply }: { legend: string; names: Readonly<Record<Name, string>>; chosen: Name; apply: (name: Name) => void }) {
   return (

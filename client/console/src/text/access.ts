@@ -36,7 +36,19 @@ export const access = {
   unknown: "what is used is not known, or not for this credential",
   unsaid: "Older servers do not say who calls. Update the server to see it here.",
   audit: "Audit log",
-  auditHint: "The server writes it to a file, for its operators only; no call returns it. The setting audit_log names the file.",
+  auditHint: "Calls of your tenant on the server that answers, newest first, as far as your credential reaches. Servers behind one address have a log each.",
+  auditRole: "The audit log is for the role admin.",
+  auditOff: "This server writes no audit log that it can read. This setting makes it write one:",
+  auditSetting: 'audit_log = "/var/log/threadkeep/audit.log"',
+  method: "Method",
+  caller: "Caller",
+  session: "Session",
+  outcome: "Outcome",
+  began: "Began",
+  older: "Show older",
+  noRecords: "The log has no such call.",
+  noneYet: "The newest part of the log has no such call.",
+  columns: ["Began", "Method", "Caller", "Named", "Outcome", "Took", "From"],
 } as const;
 
 const amount = (value: number) => (value >= 100_000 ? short(value) : whole(Math.round(value * 100) / 100));

@@ -35,6 +35,7 @@ type paged interface {
 	threadkeep.PageOption
 	threadkeep.SessionsOption
 	threadkeep.UsersOption
+	threadkeep.AuditOption
 	threadkeep.UsageOption
 	threadkeep.EventsOption
 	threadkeep.UserEventsOption
@@ -52,6 +53,17 @@ func usersOptions(in proto.Message) []threadkeep.UsersOption {
 	opts := []threadkeep.UsersOption{pageOf(r)}
 	if r.App != nil {
 		opts = append(opts, threadkeep.WithApp(r.GetApp()))
+	}
+	return opts
+}
+
+func auditOptions(in proto.Message) []threadkeep.AuditOption {
+	r := in.(*pb.ListAuditRecordsRequest)
+	opts := []threadkeep.AuditOption{
+		pageOf(r), threadkeep.OfMethod(r.GetMethod()), threadkeep.OfSession(r.GetSessionId()), threadkeep.WithOutcome(r.GetOutcome()),
+	}
+	if r.CallerUserId != nil {
+		opts = append(opts, threadkeep.ByCaller(r.GetCallerUserId()))
 	}
 	return opts
 }

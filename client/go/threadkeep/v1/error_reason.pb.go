@@ -158,6 +158,10 @@ const (
 	// The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
 	// {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
 	ErrorReason_ERROR_REASON_WEBHOOK_FAILED ErrorReason = 39
+	// The audit log cannot be read: the setting audit_log names no file, or the file cannot be read. Set it on the server. Code
+	// FAILED_PRECONDITION.
+	// {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
+	ErrorReason_ERROR_REASON_AUDIT_LOG_UNAVAILABLE ErrorReason = 40
 )
 
 // Enum value maps for ErrorReason.
@@ -201,6 +205,7 @@ var (
 		35: "ERROR_REASON_OPERATION_CONFLICT",
 		38: "ERROR_REASON_HISTORY_UNKNOWN",
 		39: "ERROR_REASON_WEBHOOK_FAILED",
+		40: "ERROR_REASON_AUDIT_LOG_UNAVAILABLE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":               0,
@@ -241,6 +246,7 @@ var (
 		"ERROR_REASON_OPERATION_CONFLICT":        35,
 		"ERROR_REASON_HISTORY_UNKNOWN":           38,
 		"ERROR_REASON_WEBHOOK_FAILED":            39,
+		"ERROR_REASON_AUDIT_LOG_UNAVAILABLE":     40,
 	}
 )
 
@@ -275,8 +281,7 @@ var File_threadkeep_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\xdc\n" +
-	"\n" +
+	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\x84\v\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12#\n" +
@@ -316,7 +321,8 @@ const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\x1cERROR_REASON_STATE_TOO_LARGE\x10\"\x12#\n" +
 	"\x1fERROR_REASON_OPERATION_CONFLICT\x10#\x12 \n" +
 	"\x1cERROR_REASON_HISTORY_UNKNOWN\x10&\x12\x1f\n" +
-	"\x1bERROR_REASON_WEBHOOK_FAILED\x10'BU\n" +
+	"\x1bERROR_REASON_WEBHOOK_FAILED\x10'\x12&\n" +
+	"\"ERROR_REASON_AUDIT_LOG_UNAVAILABLE\x10(BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (

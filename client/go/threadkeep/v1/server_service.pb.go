@@ -24,6 +24,281 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Request of ListAuditRecords. A record must match all fields that are set.
+type ListAuditRecordsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Method as in AuditRecord.method, or only its last part, for example "DeleteSession". Empty matches all.
+	Method string `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
+	// User that the credential of the call was bound to. Absent matches all; empty matches credentials without one.
+	CallerUserId *string `protobuf:"bytes,2,opt,name=caller_user_id,json=callerUserId,proto3,oneof" json:"caller_user_id,omitempty"`
+	// Id of the session that the request named. Empty matches all.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Outcome as in AuditRecord.outcome, for example "PERMISSION_DENIED". Empty matches all.
+	Outcome string `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// Earliest time at which a call began. Absent means no limit.
+	FromTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
+	// Time before which a call began. Absent means no limit.
+	ToTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=to_time,json=toTime,proto3" json:"to_time,omitempty"`
+	// Maximum number of records per page. 0 means 100. Larger values are coerced to the server's max_page_size. Negative values are
+	// rejected.
+	PageSize int32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
+	PageToken     string `protobuf:"bytes,8,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAuditRecordsRequest) Reset() {
+	*x = ListAuditRecordsRequest{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAuditRecordsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAuditRecordsRequest) ProtoMessage() {}
+
+func (x *ListAuditRecordsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAuditRecordsRequest.ProtoReflect.Descriptor instead.
+func (*ListAuditRecordsRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ListAuditRecordsRequest) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *ListAuditRecordsRequest) GetCallerUserId() string {
+	if x != nil && x.CallerUserId != nil {
+		return *x.CallerUserId
+	}
+	return ""
+}
+
+func (x *ListAuditRecordsRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ListAuditRecordsRequest) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *ListAuditRecordsRequest) GetFromTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FromTime
+	}
+	return nil
+}
+
+func (x *ListAuditRecordsRequest) GetToTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ToTime
+	}
+	return nil
+}
+
+func (x *ListAuditRecordsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListAuditRecordsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Response of ListAuditRecords.
+type ListAuditRecordsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Records of this page, newest first: in the reverse order in which the calls ended.
+	Records []*AuditRecord `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
+	// Token of the next page. Empty on the last page. A page may have fewer records than page_size, or none, and not be the last: a
+	// call reads a bounded part of the file.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAuditRecordsResponse) Reset() {
+	*x = ListAuditRecordsResponse{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAuditRecordsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAuditRecordsResponse) ProtoMessage() {}
+
+func (x *ListAuditRecordsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAuditRecordsResponse.ProtoReflect.Descriptor instead.
+func (*ListAuditRecordsResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ListAuditRecordsResponse) GetRecords() []*AuditRecord {
+	if x != nil {
+		return x.Records
+	}
+	return nil
+}
+
+func (x *ListAuditRecordsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// A call, as the audit log records it. It has no text of a conversation, a memory, a query, a label or metadata.
+type AuditRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Time at which the call began.
+	BeginTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=begin_time,json=beginTime,proto3" json:"begin_time,omitempty"`
+	// RPC, for example "threadkeep.v1.EventService/AppendEvents", or "PATCH /apps/{app}/users/{user}/memory".
+	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
+	// User that the credential is bound to. Absent if it is not bound to one.
+	CallerUserId *string `protobuf:"bytes,3,opt,name=caller_user_id,json=callerUserId,proto3,oneof" json:"caller_user_id,omitempty"`
+	// App that the credential is bound to. Absent if it is not bound to one.
+	CallerApp *string `protobuf:"bytes,4,opt,name=caller_app,json=callerApp,proto3,oneof" json:"caller_app,omitempty"`
+	// Address and port that the call came from; of a proxy, if there is one. Empty if it is not known.
+	Peer string `protobuf:"bytes,5,opt,name=peer,proto3" json:"peer,omitempty"`
+	// What the request named: a JSON object of names, ids and counts.
+	TargetJson string `protobuf:"bytes,6,opt,name=target_json,json=targetJson,proto3" json:"target_json,omitempty"`
+	// "OK"; the reason of the error, for example "PERMISSION_DENIED"; "CANCELED"; or "OPENED", when a stream began.
+	Outcome string `protobuf:"bytes,7,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// Duration of the call, in milliseconds.
+	DurationMs    float64 `protobuf:"fixed64,8,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuditRecord) Reset() {
+	*x = AuditRecord{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuditRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuditRecord) ProtoMessage() {}
+
+func (x *AuditRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuditRecord.ProtoReflect.Descriptor instead.
+func (*AuditRecord) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *AuditRecord) GetBeginTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BeginTime
+	}
+	return nil
+}
+
+func (x *AuditRecord) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *AuditRecord) GetCallerUserId() string {
+	if x != nil && x.CallerUserId != nil {
+		return *x.CallerUserId
+	}
+	return ""
+}
+
+func (x *AuditRecord) GetCallerApp() string {
+	if x != nil && x.CallerApp != nil {
+		return *x.CallerApp
+	}
+	return ""
+}
+
+func (x *AuditRecord) GetPeer() string {
+	if x != nil {
+		return x.Peer
+	}
+	return ""
+}
+
+func (x *AuditRecord) GetTargetJson() string {
+	if x != nil {
+		return x.TargetJson
+	}
+	return ""
+}
+
+func (x *AuditRecord) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *AuditRecord) GetDurationMs() float64 {
+	if x != nil {
+		return x.DurationMs
+	}
+	return 0
+}
+
 // Limits of the server.
 type ServerLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -47,7 +322,7 @@ type ServerLimits struct {
 
 func (x *ServerLimits) Reset() {
 	*x = ServerLimits{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[0]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -59,7 +334,7 @@ func (x *ServerLimits) String() string {
 func (*ServerLimits) ProtoMessage() {}
 
 func (x *ServerLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[0]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -72,7 +347,7 @@ func (x *ServerLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerLimits.ProtoReflect.Descriptor instead.
 func (*ServerLimits) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{0}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ServerLimits) GetMaxEventBytes() int64 {
@@ -137,7 +412,7 @@ type SearchIndexStatus struct {
 
 func (x *SearchIndexStatus) Reset() {
 	*x = SearchIndexStatus{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[1]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -149,7 +424,7 @@ func (x *SearchIndexStatus) String() string {
 func (*SearchIndexStatus) ProtoMessage() {}
 
 func (x *SearchIndexStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[1]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -162,7 +437,7 @@ func (x *SearchIndexStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchIndexStatus.ProtoReflect.Descriptor instead.
 func (*SearchIndexStatus) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{1}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SearchIndexStatus) GetEnabled() bool {
@@ -193,7 +468,7 @@ type EmbeddingStatus struct {
 
 func (x *EmbeddingStatus) Reset() {
 	*x = EmbeddingStatus{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -205,7 +480,7 @@ func (x *EmbeddingStatus) String() string {
 func (*EmbeddingStatus) ProtoMessage() {}
 
 func (x *EmbeddingStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -218,7 +493,7 @@ func (x *EmbeddingStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingStatus.ProtoReflect.Descriptor instead.
 func (*EmbeddingStatus) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{2}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EmbeddingStatus) GetEnabled() bool {
@@ -251,7 +526,7 @@ type QuotaStatus struct {
 
 func (x *QuotaStatus) Reset() {
 	*x = QuotaStatus{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -263,7 +538,7 @@ func (x *QuotaStatus) String() string {
 func (*QuotaStatus) ProtoMessage() {}
 
 func (x *QuotaStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -276,7 +551,7 @@ func (x *QuotaStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaStatus.ProtoReflect.Descriptor instead.
 func (*QuotaStatus) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{3}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *QuotaStatus) GetName() string {
@@ -323,7 +598,7 @@ type CallerStatus struct {
 
 func (x *CallerStatus) Reset() {
 	*x = CallerStatus{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -335,7 +610,7 @@ func (x *CallerStatus) String() string {
 func (*CallerStatus) ProtoMessage() {}
 
 func (x *CallerStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -348,7 +623,7 @@ func (x *CallerStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallerStatus.ProtoReflect.Descriptor instead.
 func (*CallerStatus) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{4}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CallerStatus) GetAuthenticated() bool {
@@ -411,7 +686,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -423,7 +698,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -436,7 +711,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{5}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetServerInfoRequest) GetIncludeTotals() bool {
@@ -485,7 +760,7 @@ type GetServerInfoResponse struct {
 
 func (x *GetServerInfoResponse) Reset() {
 	*x = GetServerInfoResponse{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -497,7 +772,7 @@ func (x *GetServerInfoResponse) String() string {
 func (*GetServerInfoResponse) ProtoMessage() {}
 
 func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -510,7 +785,7 @@ func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{6}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetServerInfoResponse) GetVersion() string {
@@ -622,7 +897,37 @@ var File_threadkeep_v1_server_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\n" +
-	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\"\xcd\x02\n" +
+	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\"\xd2\x02\n" +
+	"\x17ListAuditRecordsRequest\x12\x16\n" +
+	"\x06method\x18\x01 \x01(\tR\x06method\x12)\n" +
+	"\x0ecaller_user_id\x18\x02 \x01(\tH\x00R\fcallerUserId\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x18\n" +
+	"\aoutcome\x18\x04 \x01(\tR\aoutcome\x127\n" +
+	"\tfrom_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x123\n" +
+	"\ato_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06toTime\x12\x1b\n" +
+	"\tpage_size\x18\a \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\b \x01(\tR\tpageTokenB\x11\n" +
+	"\x0f_caller_user_id\"x\n" +
+	"\x18ListAuditRecordsResponse\x124\n" +
+	"\arecords\x18\x01 \x03(\v2\x1a.threadkeep.v1.AuditRecordR\arecords\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc1\x02\n" +
+	"\vAuditRecord\x129\n" +
+	"\n" +
+	"begin_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tbeginTime\x12\x16\n" +
+	"\x06method\x18\x02 \x01(\tR\x06method\x12)\n" +
+	"\x0ecaller_user_id\x18\x03 \x01(\tH\x00R\fcallerUserId\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"caller_app\x18\x04 \x01(\tH\x01R\tcallerApp\x88\x01\x01\x12\x12\n" +
+	"\x04peer\x18\x05 \x01(\tR\x04peer\x12\x1f\n" +
+	"\vtarget_json\x18\x06 \x01(\tR\n" +
+	"targetJson\x12\x18\n" +
+	"\aoutcome\x18\a \x01(\tR\aoutcome\x12\x1f\n" +
+	"\vduration_ms\x18\b \x01(\x01R\n" +
+	"durationMsB\x11\n" +
+	"\x0f_caller_user_idB\r\n" +
+	"\v_caller_app\"\xcd\x02\n" +
 	"\fServerLimits\x12&\n" +
 	"\x0fmax_event_bytes\x18\x01 \x01(\x03R\rmaxEventBytes\x12(\n" +
 	"\x10max_batch_events\x18\x02 \x01(\x05R\x0emaxBatchEvents\x12&\n" +
@@ -674,9 +979,10 @@ const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\n" +
 	"embeddings\x18\x0e \x01(\v2\x1e.threadkeep.v1.EmbeddingStatusR\n" +
 	"embeddings\x123\n" +
-	"\x06caller\x18\x0f \x01(\v2\x1b.threadkeep.v1.CallerStatusR\x06caller2t\n" +
+	"\x06caller\x18\x0f \x01(\v2\x1b.threadkeep.v1.CallerStatusR\x06caller2\xe2\x01\n" +
 	"\rServerService\x12c\n" +
-	"\rGetServerInfo\x12#.threadkeep.v1.GetServerInfoRequest\x1a$.threadkeep.v1.GetServerInfoResponse\"\a\x88\xb6\x18\x01\x90\x02\x01BU\n" +
+	"\rGetServerInfo\x12#.threadkeep.v1.GetServerInfoRequest\x1a$.threadkeep.v1.GetServerInfoResponse\"\a\x88\xb6\x18\x01\x90\x02\x01\x12l\n" +
+	"\x10ListAuditRecords\x12&.threadkeep.v1.ListAuditRecordsRequest\x1a'.threadkeep.v1.ListAuditRecordsResponse\"\a\x88\xb6\x18\x05\x90\x02\x01BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -691,33 +997,42 @@ func file_threadkeep_v1_server_service_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_server_service_proto_rawDescData
 }
 
-var file_threadkeep_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_threadkeep_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_threadkeep_v1_server_service_proto_goTypes = []any{
-	(*ServerLimits)(nil),          // 0: threadkeep.v1.ServerLimits
-	(*SearchIndexStatus)(nil),     // 1: threadkeep.v1.SearchIndexStatus
-	(*EmbeddingStatus)(nil),       // 2: threadkeep.v1.EmbeddingStatus
-	(*QuotaStatus)(nil),           // 3: threadkeep.v1.QuotaStatus
-	(*CallerStatus)(nil),          // 4: threadkeep.v1.CallerStatus
-	(*GetServerInfoRequest)(nil),  // 5: threadkeep.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 6: threadkeep.v1.GetServerInfoResponse
-	(AccessRole)(0),               // 7: threadkeep.v1.AccessRole
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*ListAuditRecordsRequest)(nil),  // 0: threadkeep.v1.ListAuditRecordsRequest
+	(*ListAuditRecordsResponse)(nil), // 1: threadkeep.v1.ListAuditRecordsResponse
+	(*AuditRecord)(nil),              // 2: threadkeep.v1.AuditRecord
+	(*ServerLimits)(nil),             // 3: threadkeep.v1.ServerLimits
+	(*SearchIndexStatus)(nil),        // 4: threadkeep.v1.SearchIndexStatus
+	(*EmbeddingStatus)(nil),          // 5: threadkeep.v1.EmbeddingStatus
+	(*QuotaStatus)(nil),              // 6: threadkeep.v1.QuotaStatus
+	(*CallerStatus)(nil),             // 7: threadkeep.v1.CallerStatus
+	(*GetServerInfoRequest)(nil),     // 8: threadkeep.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil),    // 9: threadkeep.v1.GetServerInfoResponse
+	(*timestamppb.Timestamp)(nil),    // 10: google.protobuf.Timestamp
+	(AccessRole)(0),                  // 11: threadkeep.v1.AccessRole
 }
 var file_threadkeep_v1_server_service_proto_depIdxs = []int32{
-	7, // 0: threadkeep.v1.CallerStatus.roles:type_name -> threadkeep.v1.AccessRole
-	8, // 1: threadkeep.v1.CallerStatus.expire_time:type_name -> google.protobuf.Timestamp
-	3, // 2: threadkeep.v1.CallerStatus.quotas:type_name -> threadkeep.v1.QuotaStatus
-	0, // 3: threadkeep.v1.GetServerInfoResponse.limits:type_name -> threadkeep.v1.ServerLimits
-	1, // 4: threadkeep.v1.GetServerInfoResponse.search_index:type_name -> threadkeep.v1.SearchIndexStatus
-	2, // 5: threadkeep.v1.GetServerInfoResponse.embeddings:type_name -> threadkeep.v1.EmbeddingStatus
-	4, // 6: threadkeep.v1.GetServerInfoResponse.caller:type_name -> threadkeep.v1.CallerStatus
-	5, // 7: threadkeep.v1.ServerService.GetServerInfo:input_type -> threadkeep.v1.GetServerInfoRequest
-	6, // 8: threadkeep.v1.ServerService.GetServerInfo:output_type -> threadkeep.v1.GetServerInfoResponse
-	8, // [8:9] is the sub-list for method output_type
-	7, // [7:8] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	10, // 0: threadkeep.v1.ListAuditRecordsRequest.from_time:type_name -> google.protobuf.Timestamp
+	10, // 1: threadkeep.v1.ListAuditRecordsRequest.to_time:type_name -> google.protobuf.Timestamp
+	2,  // 2: threadkeep.v1.ListAuditRecordsResponse.records:type_name -> threadkeep.v1.AuditRecord
+	10, // 3: threadkeep.v1.AuditRecord.begin_time:type_name -> google.protobuf.Timestamp
+	11, // 4: threadkeep.v1.CallerStatus.roles:type_name -> threadkeep.v1.AccessRole
+	10, // 5: threadkeep.v1.CallerStatus.expire_time:type_name -> google.protobuf.Timestamp
+	6,  // 6: threadkeep.v1.CallerStatus.quotas:type_name -> threadkeep.v1.QuotaStatus
+	3,  // 7: threadkeep.v1.GetServerInfoResponse.limits:type_name -> threadkeep.v1.ServerLimits
+	4,  // 8: threadkeep.v1.GetServerInfoResponse.search_index:type_name -> threadkeep.v1.SearchIndexStatus
+	5,  // 9: threadkeep.v1.GetServerInfoResponse.embeddings:type_name -> threadkeep.v1.EmbeddingStatus
+	7,  // 10: threadkeep.v1.GetServerInfoResponse.caller:type_name -> threadkeep.v1.CallerStatus
+	8,  // 11: threadkeep.v1.ServerService.GetServerInfo:input_type -> threadkeep.v1.GetServerInfoRequest
+	0,  // 12: threadkeep.v1.ServerService.ListAuditRecords:input_type -> threadkeep.v1.ListAuditRecordsRequest
+	9,  // 13: threadkeep.v1.ServerService.GetServerInfo:output_type -> threadkeep.v1.GetServerInfoResponse
+	1,  // 14: threadkeep.v1.ServerService.ListAuditRecords:output_type -> threadkeep.v1.ListAuditRecordsResponse
+	13, // [13:15] is the sub-list for method output_type
+	11, // [11:13] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_server_service_proto_init() }
@@ -726,14 +1041,16 @@ func file_threadkeep_v1_server_service_proto_init() {
 		return
 	}
 	file_threadkeep_v1_access_proto_init()
-	file_threadkeep_v1_server_service_proto_msgTypes[3].OneofWrappers = []any{}
+	file_threadkeep_v1_server_service_proto_msgTypes[0].OneofWrappers = []any{}
+	file_threadkeep_v1_server_service_proto_msgTypes[2].OneofWrappers = []any{}
+	file_threadkeep_v1_server_service_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_server_service_proto_rawDesc), len(file_threadkeep_v1_server_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

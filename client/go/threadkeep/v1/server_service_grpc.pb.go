@@ -21,7 +21,8 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ServerService_GetServerInfo_FullMethodName = "/threadkeep.v1.ServerService/GetServerInfo"
+	ServerService_GetServerInfo_FullMethodName    = "/threadkeep.v1.ServerService/GetServerInfo"
+	ServerService_ListAuditRecords_FullMethodName = "/threadkeep.v1.ServerService/ListAuditRecords"
 )
 
 // ServerServiceClient is the client API for ServerService service.
@@ -32,6 +33,12 @@ const (
 type ServerServiceClient interface {
 	// Returns version, engine, durability, limits, capabilities and totals.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
+	// Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+	// that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+	// to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+	// Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+	// (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+	ListAuditRecords(ctx context.Context, in *ListAuditRecordsRequest, opts ...grpc.CallOption) (*ListAuditRecordsResponse, error)
 }
 
 type serverServiceClient struct {
@@ -52,6 +59,16 @@ func (c *serverServiceClient) GetServerInfo(ctx context.Context, in *GetServerIn
 	return out, nil
 }
 
+func (c *serverServiceClient) ListAuditRecords(ctx context.Context, in *ListAuditRecordsRequest, opts ...grpc.CallOption) (*ListAuditRecordsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAuditRecordsResponse)
+	err := c.cc.Invoke(ctx, ServerService_ListAuditRecords_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ServerServiceServer is the server API for ServerService service.
 // All implementations must embed UnimplementedServerServiceServer
 // for forward compatibility.
@@ -60,6 +77,12 @@ func (c *serverServiceClient) GetServerInfo(ctx context.Context, in *GetServerIn
 type ServerServiceServer interface {
 	// Returns version, engine, durability, limits, capabilities and totals.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
+	// Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+	// that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+	// to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+	// Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+	// (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+	ListAuditRecords(context.Context, *ListAuditRecordsRequest) (*ListAuditRecordsResponse, error)
 	mustEmbedUnimplementedServerServiceServer()
 }
 
@@ -72,6 +95,9 @@ type UnimplementedServerServiceServer struct{}
 
 func (UnimplementedServerServiceServer) GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetServerInfo not implemented")
+}
+func (UnimplementedServerServiceServer) ListAuditRecords(context.Context, *ListAuditRecordsRequest) (*ListAuditRecordsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAuditRecords not implemented")
 }
 func (UnimplementedServerServiceServer) mustEmbedUnimplementedServerServiceServer() {}
 func (UnimplementedServerServiceServer) testEmbeddedByValue()                       {}
@@ -112,6 +138,24 @@ func _ServerService_GetServerInfo_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ServerService_ListAuditRecords_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAuditRecordsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ServerServiceServer).ListAuditRecords(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ServerService_ListAuditRecords_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ServerServiceServer).ListAuditRecords(ctx, req.(*ListAuditRecordsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ServerService_ServiceDesc is the grpc.ServiceDesc for ServerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -122,6 +166,10 @@ var ServerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetServerInfo",
 			Handler:    _ServerService_GetServerInfo_Handler,
+		},
+		{
+			MethodName: "ListAuditRecords",
+			Handler:    _ServerService_ListAuditRecords_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .audit import AsyncAudit
 from .consumers import AsyncConsumers
 from .erasures import AsyncErasures
 from .events import AsyncEvents
@@ -29,5 +30,6 @@ class AsyncCalls(
     AsyncSubscriptions,
     AsyncConsumers,
     AsyncSearches,
+    AsyncAudit,
 ):
     """The calls of all services, each in a class of its own."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from .audit import Audit
 from .consumers import Consumers
 from .erasures import Erasures
 from .events import Events
@@ -30,5 +31,6 @@ class Calls(
     Subscriptions,
     Consumers,
     Searches,
+    Audit,
 ):
     """The calls of all services, each in a class of its own."""

@@ -11,6 +11,7 @@ from enum import IntEnum
 
 from ..errors import (
     AmbiguousSession,
+    AuditLogUnavailable,
     ConsumerNotFound,
     DeadlineExceeded,
     EmbedderFailed,
@@ -74,6 +75,7 @@ _NEXT: Mapping[type[ThreadkeepError], str] = {
     EncryptionKeyDestroyed: "use another tenant; the texts of this one are erased",
     HistoryUnknown: "give a later --as-of-version",
     SearchDisabled: "list the events with `threadkeep events list`, or start the server with THREADKEEP_ENCRYPTED_SEARCH=true",
+    AuditLogUnavailable: "start the server with THREADKEEP_AUDIT_LOG set to a file that it may read",
     DeadlineExceeded: "run it again; no event is appended twice",
 }
 

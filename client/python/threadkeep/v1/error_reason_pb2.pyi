@@ -189,6 +189,11 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
     {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
     """
+    ERROR_REASON_AUDIT_LOG_UNAVAILABLE: _ErrorReason.ValueType  # 40
+    """The audit log cannot be read: the setting audit_log names no file, or the file cannot be read. Set it on the server. Code
+    FAILED_PRECONDITION.
+    {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_. The domain is "threadkeep.dev". Each value
@@ -361,5 +366,10 @@ them. Read as of from_log_version or later. Code FAILED_PRECONDITION.
 ERROR_REASON_WEBHOOK_FAILED: ErrorReason.ValueType  # 39
 """The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
 {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
+"""
+ERROR_REASON_AUDIT_LOG_UNAVAILABLE: ErrorReason.ValueType  # 40
+"""The audit log cannot be read: the setting audit_log names no file, or the file cannot be read. Set it on the server. Code
+FAILED_PRECONDITION.
+{"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
 """
 global___ErrorReason = ErrorReason

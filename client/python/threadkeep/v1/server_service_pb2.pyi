@@ -15,6 +15,139 @@ import typing
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
+class ListAuditRecordsRequest(google.protobuf.message.Message):
+    """Request of ListAuditRecords. A record must match all fields that are set."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    METHOD_FIELD_NUMBER: builtins.int
+    CALLER_USER_ID_FIELD_NUMBER: builtins.int
+    SESSION_ID_FIELD_NUMBER: builtins.int
+    OUTCOME_FIELD_NUMBER: builtins.int
+    FROM_TIME_FIELD_NUMBER: builtins.int
+    TO_TIME_FIELD_NUMBER: builtins.int
+    PAGE_SIZE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    method: builtins.str
+    """Method as in AuditRecord.method, or only its last part, for example "DeleteSession". Empty matches all."""
+    caller_user_id: builtins.str
+    """User that the credential of the call was bound to. Absent matches all; empty matches credentials without one."""
+    session_id: builtins.str
+    """Id of the session that the request named. Empty matches all."""
+    outcome: builtins.str
+    """Outcome as in AuditRecord.outcome, for example "PERMISSION_DENIED". Empty matches all."""
+    page_size: builtins.int
+    """Maximum number of records per page. 0 means 100. Larger values are coerced to the server's max_page_size. Negative values are
+    rejected.
+    """
+    page_token: builtins.str
+    """Value of next_page_token from the previous page; all other fields must be unchanged."""
+    @property
+    def from_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Earliest time at which a call began. Absent means no limit."""
+
+    @property
+    def to_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time before which a call began. Absent means no limit."""
+
+    def __init__(
+        self,
+        *,
+        method: builtins.str = ...,
+        caller_user_id: builtins.str | None = ...,
+        session_id: builtins.str = ...,
+        outcome: builtins.str = ...,
+        from_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        to_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        page_size: builtins.int = ...,
+        page_token: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_caller_user_id", b"_caller_user_id", "caller_user_id", b"caller_user_id", "from_time", b"from_time", "to_time", b"to_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_caller_user_id", b"_caller_user_id", "caller_user_id", b"caller_user_id", "from_time", b"from_time", "method", b"method", "outcome", b"outcome", "page_size", b"page_size", "page_token", b"page_token", "session_id", b"session_id", "to_time", b"to_time"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_caller_user_id", b"_caller_user_id"]) -> typing.Literal["caller_user_id"] | None: ...
+
+global___ListAuditRecordsRequest = ListAuditRecordsRequest
+
+@typing.final
+class ListAuditRecordsResponse(google.protobuf.message.Message):
+    """Response of ListAuditRecords."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    RECORDS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Token of the next page. Empty on the last page. A page may have fewer records than page_size, or none, and not be the last: a
+    call reads a bounded part of the file.
+    """
+    @property
+    def records(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___AuditRecord]:
+        """Records of this page, newest first: in the reverse order in which the calls ended."""
+
+    def __init__(
+        self,
+        *,
+        records: collections.abc.Iterable[global___AuditRecord] | None = ...,
+        next_page_token: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["next_page_token", b"next_page_token", "records", b"records"]) -> None: ...
+
+global___ListAuditRecordsResponse = ListAuditRecordsResponse
+
+@typing.final
+class AuditRecord(google.protobuf.message.Message):
+    """A call, as the audit log records it. It has no text of a conversation, a memory, a query, a label or metadata."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    BEGIN_TIME_FIELD_NUMBER: builtins.int
+    METHOD_FIELD_NUMBER: builtins.int
+    CALLER_USER_ID_FIELD_NUMBER: builtins.int
+    CALLER_APP_FIELD_NUMBER: builtins.int
+    PEER_FIELD_NUMBER: builtins.int
+    TARGET_JSON_FIELD_NUMBER: builtins.int
+    OUTCOME_FIELD_NUMBER: builtins.int
+    DURATION_MS_FIELD_NUMBER: builtins.int
+    method: builtins.str
+    """RPC, for example "threadkeep.v1.EventService/AppendEvents", or "PATCH /apps/{app}/users/{user}/memory"."""
+    caller_user_id: builtins.str
+    """User that the credential is bound to. Absent if it is not bound to one."""
+    caller_app: builtins.str
+    """App that the credential is bound to. Absent if it is not bound to one."""
+    peer: builtins.str
+    """Address and port that the call came from; of a proxy, if there is one. Empty if it is not known."""
+    target_json: builtins.str
+    """What the request named: a JSON object of names, ids and counts."""
+    outcome: builtins.str
+    """"OK"; the reason of the error, for example "PERMISSION_DENIED"; "CANCELED"; or "OPENED", when a stream began."""
+    duration_ms: builtins.float
+    """Duration of the call, in milliseconds."""
+    @property
+    def begin_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time at which the call began."""
+
+    def __init__(
+        self,
+        *,
+        begin_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        method: builtins.str = ...,
+        caller_user_id: builtins.str | None = ...,
+        caller_app: builtins.str | None = ...,
+        peer: builtins.str = ...,
+        target_json: builtins.str = ...,
+        outcome: builtins.str = ...,
+        duration_ms: builtins.float = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_caller_app", b"_caller_app", "_caller_user_id", b"_caller_user_id", "begin_time", b"begin_time", "caller_app", b"caller_app", "caller_user_id", b"caller_user_id"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_caller_app", b"_caller_app", "_caller_user_id", b"_caller_user_id", "begin_time", b"begin_time", "caller_app", b"caller_app", "caller_user_id", b"caller_user_id", "duration_ms", b"duration_ms", "method", b"method", "outcome", b"outcome", "peer", b"peer", "target_json", b"target_json"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_caller_app", b"_caller_app"]) -> typing.Literal["caller_app"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_caller_user_id", b"_caller_user_id"]) -> typing.Literal["caller_user_id"] | None: ...
+
+global___AuditRecord = AuditRecord
+
+@typing.final
 class ServerLimits(google.protobuf.message.Message):
     """Limits of the server."""
 

@@ -40,6 +40,11 @@ class ServerServiceStub(object):
                 request_serializer=threadkeep_dot_v1_dot_server__service__pb2.GetServerInfoRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_server__service__pb2.GetServerInfoResponse.FromString,
                 _registered_method=True)
+        self.ListAuditRecords = channel.unary_unary(
+                '/threadkeep.v1.ServerService/ListAuditRecords',
+                request_serializer=threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsResponse.FromString,
+                _registered_method=True)
 
 
 class ServerServiceServicer(object):
@@ -53,6 +58,17 @@ class ServerServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListAuditRecords(self, request, context):
+        """Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+        that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+        to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+        Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+        (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ServerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -60,6 +76,11 @@ def add_ServerServiceServicer_to_server(servicer, server):
                     servicer.GetServerInfo,
                     request_deserializer=threadkeep_dot_v1_dot_server__service__pb2.GetServerInfoRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_server__service__pb2.GetServerInfoResponse.SerializeToString,
+            ),
+            'ListAuditRecords': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAuditRecords,
+                    request_deserializer=threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -90,6 +111,33 @@ class ServerService(object):
             '/threadkeep.v1.ServerService/GetServerInfo',
             threadkeep_dot_v1_dot_server__service__pb2.GetServerInfoRequest.SerializeToString,
             threadkeep_dot_v1_dot_server__service__pb2.GetServerInfoResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAuditRecords(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.ServerService/ListAuditRecords',
+            threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsRequest.SerializeToString,
+            threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -27,6 +27,17 @@ class ServerServiceStub:
     ]
     """Returns version, engine, durability, limits, capabilities and totals."""
 
+    ListAuditRecords: grpc.UnaryUnaryMultiCallable[
+        threadkeep.v1.server_service_pb2.ListAuditRecordsRequest,
+        threadkeep.v1.server_service_pb2.ListAuditRecordsResponse,
+    ]
+    """Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+    that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+    to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+    Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+    (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+    """
+
 class ServerServiceAsyncStub:
     """Describes the server."""
 
@@ -35,6 +46,17 @@ class ServerServiceAsyncStub:
         threadkeep.v1.server_service_pb2.GetServerInfoResponse,
     ]
     """Returns version, engine, durability, limits, capabilities and totals."""
+
+    ListAuditRecords: grpc.aio.UnaryUnaryMultiCallable[
+        threadkeep.v1.server_service_pb2.ListAuditRecordsRequest,
+        threadkeep.v1.server_service_pb2.ListAuditRecordsResponse,
+    ]
+    """Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+    that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+    to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+    Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+    (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+    """
 
 class ServerServiceServicer(metaclass=abc.ABCMeta):
     """Describes the server."""
@@ -46,5 +68,18 @@ class ServerServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.server_service_pb2.GetServerInfoResponse, collections.abc.Awaitable[threadkeep.v1.server_service_pb2.GetServerInfoResponse]]:
         """Returns version, engine, durability, limits, capabilities and totals."""
+
+    @abc.abstractmethod
+    def ListAuditRecords(
+        self,
+        request: threadkeep.v1.server_service_pb2.ListAuditRecordsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[threadkeep.v1.server_service_pb2.ListAuditRecordsResponse, collections.abc.Awaitable[threadkeep.v1.server_service_pb2.ListAuditRecordsResponse]]:
+        """Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+        that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+        to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+        Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+        (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+        """
 
 def add_ServerServiceServicer_to_server(servicer: ServerServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

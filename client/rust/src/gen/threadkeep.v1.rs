@@ -3361,6 +3361,10 @@ pub enum ErrorReason {
     /// The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE.
     /// {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}}
     WebhookFailed = 39,
+    /// The audit log cannot be read: the setting audit_log names no file, or the file cannot be read. Set it on the server. Code
+    /// FAILED_PRECONDITION.
+    /// {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
+    AuditLogUnavailable = 40,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -3407,6 +3411,7 @@ impl ErrorReason {
             Self::OperationConflict => "ERROR_REASON_OPERATION_CONFLICT",
             Self::HistoryUnknown => "ERROR_REASON_HISTORY_UNKNOWN",
             Self::WebhookFailed => "ERROR_REASON_WEBHOOK_FAILED",
+            Self::AuditLogUnavailable => "ERROR_REASON_AUDIT_LOG_UNAVAILABLE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -3452,6 +3457,7 @@ impl ErrorReason {
             "ERROR_REASON_OPERATION_CONFLICT" => Some(Self::OperationConflict),
             "ERROR_REASON_HISTORY_UNKNOWN" => Some(Self::HistoryUnknown),
             "ERROR_REASON_WEBHOOK_FAILED" => Some(Self::WebhookFailed),
+            "ERROR_REASON_AUDIT_LOG_UNAVAILABLE" => Some(Self::AuditLogUnavailable),
             _ => None,
         }
     }
@@ -6822,6 +6828,74 @@ pub mod search_service_client {
         }
     }
 }
+/// Request of ListAuditRecords. A record must match all fields that are set.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListAuditRecordsRequest {
+    /// Method as in AuditRecord.method, or only its last part, for example "DeleteSession". Empty matches all.
+    #[prost(string, tag = "1")]
+    pub method: ::prost::alloc::string::String,
+    /// User that the credential of the call was bound to. Absent matches all; empty matches credentials without one.
+    #[prost(string, optional, tag = "2")]
+    pub caller_user_id: ::core::option::Option<::prost::alloc::string::String>,
+    /// Id of the session that the request named. Empty matches all.
+    #[prost(string, tag = "3")]
+    pub session_id: ::prost::alloc::string::String,
+    /// Outcome as in AuditRecord.outcome, for example "PERMISSION_DENIED". Empty matches all.
+    #[prost(string, tag = "4")]
+    pub outcome: ::prost::alloc::string::String,
+    /// Earliest time at which a call began. Absent means no limit.
+    #[prost(message, optional, tag = "5")]
+    pub from_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Time before which a call began. Absent means no limit.
+    #[prost(message, optional, tag = "6")]
+    pub to_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Maximum number of records per page. 0 means 100. Larger values are coerced to the server's max_page_size. Negative values are
+    /// rejected.
+    #[prost(int32, tag = "7")]
+    pub page_size: i32,
+    /// Value of next_page_token from the previous page; all other fields must be unchanged.
+    #[prost(string, tag = "8")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// Response of ListAuditRecords.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListAuditRecordsResponse {
+    /// Records of this page, newest first: in the reverse order in which the calls ended.
+    #[prost(message, repeated, tag = "1")]
+    pub records: ::prost::alloc::vec::Vec<AuditRecord>,
+    /// Token of the next page. Empty on the last page. A page may have fewer records than page_size, or none, and not be the last: a
+    /// call reads a bounded part of the file.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// A call, as the audit log records it. It has no text of a conversation, a memory, a query, a label or metadata.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AuditRecord {
+    /// Time at which the call began.
+    #[prost(message, optional, tag = "1")]
+    pub begin_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// RPC, for example "threadkeep.v1.EventService/AppendEvents", or "PATCH /apps/{app}/users/{user}/memory".
+    #[prost(string, tag = "2")]
+    pub method: ::prost::alloc::string::String,
+    /// User that the credential is bound to. Absent if it is not bound to one.
+    #[prost(string, optional, tag = "3")]
+    pub caller_user_id: ::core::option::Option<::prost::alloc::string::String>,
+    /// App that the credential is bound to. Absent if it is not bound to one.
+    #[prost(string, optional, tag = "4")]
+    pub caller_app: ::core::option::Option<::prost::alloc::string::String>,
+    /// Address and port that the call came from; of a proxy, if there is one. Empty if it is not known.
+    #[prost(string, tag = "5")]
+    pub peer: ::prost::alloc::string::String,
+    /// What the request named: a JSON object of names, ids and counts.
+    #[prost(string, tag = "6")]
+    pub target_json: ::prost::alloc::string::String,
+    /// "OK"; the reason of the error, for example "PERMISSION_DENIED"; "CANCELED"; or "OPENED", when a stream began.
+    #[prost(string, tag = "7")]
+    pub outcome: ::prost::alloc::string::String,
+    /// Duration of the call, in milliseconds.
+    #[prost(double, tag = "8")]
+    pub duration_ms: f64,
+}
 /// Limits of the server.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ServerLimits {
@@ -7067,6 +7141,37 @@ pub mod server_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("threadkeep.v1.ServerService", "GetServerInfo"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+        /// that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+        /// to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+        /// Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+        /// (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+        pub async fn list_audit_records(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListAuditRecordsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListAuditRecordsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.ServerService/ListAuditRecords",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("threadkeep.v1.ServerService", "ListAuditRecords"),
+                );
             self.inner.unary(req, path, codec).await
         }
     }

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from threadkeep.v1 import access_pb2
 from threadkeep.v1 import server_service_pb2 as pb
 
+from ...domain.audit import AuditPlace
 from ...domain.model import SECOND_NS, Caller
 from ...domain.rates import QuotaUse
 from ...domain.roles import NAMES
 from ...domain.validation import Limits
+from ...service.audit import AuditService
 from ...service.server import ServerService
+from ..convert.audit import audit_query_of, audit_record_to
+from ..page_tokens import PageTokens
 
 _LATEST_S = 253_402_300_799
 """The last second of a timestamp, the end of the year 9999. Issuers may have tokens expire later."""
@@ -34,11 +38,19 @@ class About:
 
 class ServerServicer:
     def __init__(
-        self, server: ServerService, limits: Limits, about: About, used: Callable[[Caller], Sequence[QuotaUse]] = lambda _: ()
+        self,
+        server: ServerService,
+        audit: AuditService,
+        limits: Limits,
+        tokens: PageTokens,
+        about: About,
+        used: Callable[[Caller], Sequence[QuotaUse]] = lambda _: (),
     ) -> None:
         """`used`: the quotas of a caller."""
         self._used = used
         self._server = server
+        self._audit = audit
+        self._tokens = tokens
         self._limits = limits
         self._about = about
 
@@ -62,6 +74,18 @@ class ServerServicer:
             embeddings=pb.EmbeddingStatus(enabled=bool(model), waiting=await self._server.waiting(caller)),
             caller=self._caller(caller),
         )
+
+    async def ListAuditRecords(self, request: pb.ListAuditRecordsRequest, caller: Caller) -> pb.ListAuditRecordsResponse:
+        before = self._place(request, caller) if request.page_token else None
+        page = await self._audit.list(audit_query_of(request, caller, self._limits, before))
+        return pb.ListAuditRecordsResponse(
+            records=map(audit_record_to, page.records),
+            next_page_token="" if page.next is None else self._tokens.make(request, caller, *page.next),
+        )
+
+    def _place(self, request: pb.ListAuditRecordsRequest, caller: Caller) -> AuditPlace:
+        file, offset = self._tokens.read(request, caller, request.page_token, 2)
+        return AuditPlace(file or 0, offset or 0)
 
     def _caller(self, caller: Caller) -> pb.CallerStatus:
         roles = [access_pb2.AccessRole.Value(f"ACCESS_ROLE_{name.upper()}") for name in NAMES if name in caller.roles]

@@ -52,6 +52,7 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
         "CompactionService.GetCompactionPolicy",
         "SearchService.SearchEvents",
         "ServerService.GetServerInfo",
+        "ServerService.ListAuditRecords",
         "ConsumerService.ListConsumers",
         "ConsumerService.GetConsumer",
         "ConsumerService.DeleteConsumer",

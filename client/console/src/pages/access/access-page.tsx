@@ -1,16 +1,19 @@
 // Who is signed in, what the credential may do, and how much of its limits is used.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { getRouteApi } from "@tanstack/react-router";
 import type { CallerStatus } from "@threadkeep/client/v1";
 
 import { AccessRole, useCaller } from "../../api/caller";
 import { Command, Failure, Loading } from "../../components/states";
 import { Ago, exact } from "../../components/time";
 import { text } from "../../text";
+import { AuditLog } from "./audit-log";
 import { Quotas } from "./quotas";
 import "./access.css";
 
 const words = text.access;
+const route = getRouteApi("/access");
 
 const ROLES: Readonly<Record<keyof typeof words.can, AccessRole>> = {
   reader: AccessRole.READER,
@@ -21,6 +24,8 @@ const ROLES: Readonly<Record<keyof typeof words.can, AccessRole>> = {
 };
 
 export function AccessPage() {
+  const filters = route.useSearch();
+  const navigate = route.useNavigate();
   const { caller, isUnsaid, error, refetch } = useCaller();
   return (
     <div className="page scrolling">
@@ -41,10 +46,7 @@ export function AccessPage() {
             {caller.quotas.length > 0 ? <Quotas quotas={caller.quotas} /> : <p className="quiet">{words.noQuotas}</p>}
             {caller.quotas.length === 0 && <Command>{words.quotaSettings}</Command>}
           </section>
-          <section className="section" aria-labelledby="audit">
-            <h2 id="audit">{words.audit}</h2>
-            <p className="quiet">{words.auditHint}</p>
-          </section>
+          <AuditLog filters={filters} apply={(search) => void navigate({ search, replace: true })} />
         </>
       )}
     </div>

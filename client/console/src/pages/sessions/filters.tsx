@@ -1,25 +1,10 @@
-import { TextField, withValue } from "../../components/field";
+import { Choice, TextField, withValue } from "../../components/field";
 import { text } from "../../text";
 import type { SessionFilters } from "./use-sessions";
 
 interface Props {
   filters: SessionFilters;
   apply: (filters: SessionFilters) => void;
-}
-
-function Choice({ label, value, options, apply }: { label: string; value: string; options: Record<string, string>; apply: (value: string) => void }) {
-  return (
-    <label>
-      {label}
-      <select value={value} onChange={(event) => apply(event.target.value)}>
-        {Object.entries(options).map(([key, name]) => (
-          <option key={key} value={key}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
 }
 
 export function Filters({ filters, apply }: Props) {

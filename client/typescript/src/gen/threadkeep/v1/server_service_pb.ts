@@ -16,7 +16,177 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/server_service.proto.
  */
 export const file_threadkeep_v1_server_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxItEBCgxTZXJ2ZXJMaW1pdHMSFwoPbWF4X2V2ZW50X2J5dGVzGAEgASgDEhgKEG1heF9iYXRjaF9ldmVudHMYAiABKAUSFwoPbWF4X2JhdGNoX2J5dGVzGAMgASgDEhUKDW1heF9wYWdlX3NpemUYBCABKAUSGgoSbWF4X3Jlc3BvbnNlX2J5dGVzGAUgASgDEiMKG2RlZmF1bHRfc2Vzc2lvbl90dGxfc2Vjb25kcxgGIAEoAxIdChVkZWZhdWx0X2NvbnRleHRfYnl0ZXMYByABKAMiOQoRU2VhcmNoSW5kZXhTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBITCgtsYWdfYmF0Y2hlcxgCIAEoAyIzCg9FbWJlZGRpbmdTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBIPCgd3YWl0aW5nGAIgASgDIkYKC1F1b3RhU3RhdHVzEgwKBG5hbWUYASABKAkSDQoFbGltaXQYAiABKAESEQoEdXNlZBgDIAEoAUgAiAEBQgcKBV91c2VkItoBCgxDYWxsZXJTdGF0dXMSFQoNYXV0aGVudGljYXRlZBgBIAEoCBIOCgZ0ZW5hbnQYAiABKAkSCwoDYXBwGAMgASgJEg8KB3VzZXJfaWQYBCABKAkSKAoFcm9sZXMYBSADKA4yGS50aHJlYWRrZWVwLnYxLkFjY2Vzc1JvbGUSLwoLZXhwaXJlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnF1b3RhcxgHIAMoCzIaLnRocmVhZGtlZXAudjEuUXVvdGFTdGF0dXMiLgoUR2V0U2VydmVySW5mb1JlcXVlc3QSFgoOaW5jbHVkZV90b3RhbHMYASABKAgiyQMKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEg4KBmVuZ2luZRgCIAEoCRISCgpkdXJhYmlsaXR5GAMgASgJEisKBmxpbWl0cxgEIAEoCzIbLnRocmVhZGtlZXAudjEuU2VydmVyTGltaXRzEhQKDGNhcGFiaWxpdGllcxgFIAMoCRIWCg5zY2hlbWFfdmVyc2lvbhgGIAEoBRI2CgxzZWFyY2hfaW5kZXgYByABKAsyIC50aHJlYWRrZWVwLnYxLlNlYXJjaEluZGV4U3RhdHVzEhYKDnRvdGFsX3Nlc3Npb25zGAggASgDEhQKDHRvdGFsX2V2ZW50cxgJIAEoAxIQCghzdG9yZV9pZBgKIAEoCRIVCg10b2tlbl9jb3VudGVyGAsgASgJEhgKEHN1bW1hcml6ZXJfbW9kZWwYDCABKAkSFgoOZW1iZWRkZXJfbW9kZWwYDSABKAkSMgoKZW1iZWRkaW5ncxgOIAEoCzIeLnRocmVhZGtlZXAudjEuRW1iZWRkaW5nU3RhdHVzEisKBmNhbGxlchgPIAEoCzIbLnRocmVhZGtlZXAudjEuQ2FsbGVyU3RhdHVzMnQKDVNlcnZlclNlcnZpY2USYwoNR2V0U2VydmVySW5mbxIjLnRocmVhZGtlZXAudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkdldFNlcnZlckluZm9SZXNwb25zZSIHkAIBiLYYAUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_threadkeep_v1_access]);
+  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxIoECChdMaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBIOCgZtZXRob2QYASABKAkSGwoOY2FsbGVyX3VzZXJfaWQYAiABKAlIAIgBARISCgpzZXNzaW9uX2lkGAMgASgJEg8KB291dGNvbWUYBCABKAkSLQoJZnJvbV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYByABKAUSEgoKcGFnZV90b2tlbhgIIAEoCUIRCg9fY2FsbGVyX3VzZXJfaWQiYAoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEisKB3JlY29yZHMYASADKAsyGi50aHJlYWRrZWVwLnYxLkF1ZGl0UmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLuAQoLQXVkaXRSZWNvcmQSLgoKYmVnaW5fdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGbWV0aG9kGAIgASgJEhsKDmNhbGxlcl91c2VyX2lkGAMgASgJSACIAQESFwoKY2FsbGVyX2FwcBgEIAEoCUgBiAEBEgwKBHBlZXIYBSABKAkSEwoLdGFyZ2V0X2pzb24YBiABKAkSDwoHb3V0Y29tZRgHIAEoCRITCgtkdXJhdGlvbl9tcxgIIAEoAUIRCg9fY2FsbGVyX3VzZXJfaWRCDQoLX2NhbGxlcl9hcHAi0QEKDFNlcnZlckxpbWl0cxIXCg9tYXhfZXZlbnRfYnl0ZXMYASABKAMSGAoQbWF4X2JhdGNoX2V2ZW50cxgCIAEoBRIXCg9tYXhfYmF0Y2hfYnl0ZXMYAyABKAMSFQoNbWF4X3BhZ2Vfc2l6ZRgEIAEoBRIaChJtYXhfcmVzcG9uc2VfYnl0ZXMYBSABKAMSIwobZGVmYXVsdF9zZXNzaW9uX3R0bF9zZWNvbmRzGAYgASgDEh0KFWRlZmF1bHRfY29udGV4dF9ieXRlcxgHIAEoAyI5ChFTZWFyY2hJbmRleFN0YXR1cxIPCgdlbmFibGVkGAEgASgIEhMKC2xhZ19iYXRjaGVzGAIgASgDIjMKD0VtYmVkZGluZ1N0YXR1cxIPCgdlbmFibGVkGAEgASgIEg8KB3dhaXRpbmcYAiABKAMiRgoLUXVvdGFTdGF0dXMSDAoEbmFtZRgBIAEoCRINCgVsaW1pdBgCIAEoARIRCgR1c2VkGAMgASgBSACIAQFCBwoFX3VzZWQi2gEKDENhbGxlclN0YXR1cxIVCg1hdXRoZW50aWNhdGVkGAEgASgIEg4KBnRlbmFudBgCIAEoCRILCgNhcHAYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIoCgVyb2xlcxgFIAMoDjIZLnRocmVhZGtlZXAudjEuQWNjZXNzUm9sZRIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGcXVvdGFzGAcgAygLMhoudGhyZWFka2VlcC52MS5RdW90YVN0YXR1cyIuChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdBIWCg5pbmNsdWRlX3RvdGFscxgBIAEoCCLJAwoVR2V0U2VydmVySW5mb1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSDgoGZW5naW5lGAIgASgJEhIKCmR1cmFiaWxpdHkYAyABKAkSKwoGbGltaXRzGAQgASgLMhsudGhyZWFka2VlcC52MS5TZXJ2ZXJMaW1pdHMSFAoMY2FwYWJpbGl0aWVzGAUgAygJEhYKDnNjaGVtYV92ZXJzaW9uGAYgASgFEjYKDHNlYXJjaF9pbmRleBgHIAEoCzIgLnRocmVhZGtlZXAudjEuU2VhcmNoSW5kZXhTdGF0dXMSFgoOdG90YWxfc2Vzc2lvbnMYCCABKAMSFAoMdG90YWxfZXZlbnRzGAkgASgDEhAKCHN0b3JlX2lkGAogASgJEhUKDXRva2VuX2NvdW50ZXIYCyABKAkSGAoQc3VtbWFyaXplcl9tb2RlbBgMIAEoCRIWCg5lbWJlZGRlcl9tb2RlbBgNIAEoCRIyCgplbWJlZGRpbmdzGA4gASgLMh4udGhyZWFka2VlcC52MS5FbWJlZGRpbmdTdGF0dXMSKwoGY2FsbGVyGA8gASgLMhsudGhyZWFka2VlcC52MS5DYWxsZXJTdGF0dXMy4gEKDVNlcnZlclNlcnZpY2USYwoNR2V0U2VydmVySW5mbxIjLnRocmVhZGtlZXAudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkdldFNlcnZlckluZm9SZXNwb25zZSIHkAIBiLYYARJsChBMaXN0QXVkaXRSZWNvcmRzEiYudGhyZWFka2VlcC52MS5MaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBonLnRocmVhZGtlZXAudjEuTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlIgeQAgGIthgFQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_access]);
+
+/**
+ * Request of ListAuditRecords. A record must match all fields that are set.
+ *
+ * @generated from message threadkeep.v1.ListAuditRecordsRequest
+ */
+export type ListAuditRecordsRequest = Message<"threadkeep.v1.ListAuditRecordsRequest"> & {
+  /**
+   * Method as in AuditRecord.method, or only its last part, for example "DeleteSession". Empty matches all.
+   *
+   * @generated from field: string method = 1;
+   */
+  method: string;
+
+  /**
+   * User that the credential of the call was bound to. Absent matches all; empty matches credentials without one.
+   *
+   * @generated from field: optional string caller_user_id = 2;
+   */
+  callerUserId?: string | undefined;
+
+  /**
+   * Id of the session that the request named. Empty matches all.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * Outcome as in AuditRecord.outcome, for example "PERMISSION_DENIED". Empty matches all.
+   *
+   * @generated from field: string outcome = 4;
+   */
+  outcome: string;
+
+  /**
+   * Earliest time at which a call began. Absent means no limit.
+   *
+   * @generated from field: google.protobuf.Timestamp from_time = 5;
+   */
+  fromTime?: Timestamp | undefined;
+
+  /**
+   * Time before which a call began. Absent means no limit.
+   *
+   * @generated from field: google.protobuf.Timestamp to_time = 6;
+   */
+  toTime?: Timestamp | undefined;
+
+  /**
+   * Maximum number of records per page. 0 means 100. Larger values are coerced to the server's max_page_size. Negative values are
+   * rejected.
+   *
+   * @generated from field: int32 page_size = 7;
+   */
+  pageSize: number;
+
+  /**
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
+   *
+   * @generated from field: string page_token = 8;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListAuditRecordsRequest.
+ * Use `create(ListAuditRecordsRequestSchema)` to create a new message.
+ */
+export const ListAuditRecordsRequestSchema: GenMessage<ListAuditRecordsRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 0);
+
+/**
+ * Response of ListAuditRecords.
+ *
+ * @generated from message threadkeep.v1.ListAuditRecordsResponse
+ */
+export type ListAuditRecordsResponse = Message<"threadkeep.v1.ListAuditRecordsResponse"> & {
+  /**
+   * Records of this page, newest first: in the reverse order in which the calls ended.
+   *
+   * @generated from field: repeated threadkeep.v1.AuditRecord records = 1;
+   */
+  records: AuditRecord[];
+
+  /**
+   * Token of the next page. Empty on the last page. A page may have fewer records than page_size, or none, and not be the last: a
+   * call reads a bounded part of the file.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListAuditRecordsResponse.
+ * Use `create(ListAuditRecordsResponseSchema)` to create a new message.
+ */
+export const ListAuditRecordsResponseSchema: GenMessage<ListAuditRecordsResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 1);
+
+/**
+ * A call, as the audit log records it. It has no text of a conversation, a memory, a query, a label or metadata.
+ *
+ * @generated from message threadkeep.v1.AuditRecord
+ */
+export type AuditRecord = Message<"threadkeep.v1.AuditRecord"> & {
+  /**
+   * Time at which the call began.
+   *
+   * @generated from field: google.protobuf.Timestamp begin_time = 1;
+   */
+  beginTime?: Timestamp | undefined;
+
+  /**
+   * RPC, for example "threadkeep.v1.EventService/AppendEvents", or "PATCH /apps/{app}/users/{user}/memory".
+   *
+   * @generated from field: string method = 2;
+   */
+  method: string;
+
+  /**
+   * User that the credential is bound to. Absent if it is not bound to one.
+   *
+   * @generated from field: optional string caller_user_id = 3;
+   */
+  callerUserId?: string | undefined;
+
+  /**
+   * App that the credential is bound to. Absent if it is not bound to one.
+   *
+   * @generated from field: optional string caller_app = 4;
+   */
+  callerApp?: string | undefined;
+
+  /**
+   * Address and port that the call came from; of a proxy, if there is one. Empty if it is not known.
+   *
+   * @generated from field: string peer = 5;
+   */
+  peer: string;
+
+  /**
+   * What the request named: a JSON object of names, ids and counts.
+   *
+   * @generated from field: string target_json = 6;
+   */
+  targetJson: string;
+
+  /**
+   * "OK"; the reason of the error, for example "PERMISSION_DENIED"; "CANCELED"; or "OPENED", when a stream began.
+   *
+   * @generated from field: string outcome = 7;
+   */
+  outcome: string;
+
+  /**
+   * Duration of the call, in milliseconds.
+   *
+   * @generated from field: double duration_ms = 8;
+   */
+  durationMs: number;
+};
+
+/**
+ * Describes the message threadkeep.v1.AuditRecord.
+ * Use `create(AuditRecordSchema)` to create a new message.
+ */
+export const AuditRecordSchema: GenMessage<AuditRecord> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 2);
 
 /**
  * Limits of the server.
@@ -79,7 +249,7 @@ export type ServerLimits = Message<"threadkeep.v1.ServerLimits"> & {
  * Use `create(ServerLimitsSchema)` to create a new message.
  */
 export const ServerLimitsSchema: GenMessage<ServerLimits> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 0);
+  messageDesc(file_threadkeep_v1_server_service, 3);
 
 /**
  * The status of the search index.
@@ -107,7 +277,7 @@ export type SearchIndexStatus = Message<"threadkeep.v1.SearchIndexStatus"> & {
  * Use `create(SearchIndexStatusSchema)` to create a new message.
  */
 export const SearchIndexStatusSchema: GenMessage<SearchIndexStatus> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 1);
+  messageDesc(file_threadkeep_v1_server_service, 4);
 
 /**
  * The status of embeddings.
@@ -136,7 +306,7 @@ export type EmbeddingStatus = Message<"threadkeep.v1.EmbeddingStatus"> & {
  * Use `create(EmbeddingStatusSchema)` to create a new message.
  */
 export const EmbeddingStatusSchema: GenMessage<EmbeddingStatus> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 2);
+  messageDesc(file_threadkeep_v1_server_service, 5);
 
 /**
  * A limit on what the caller, or all callers of its tenant, may use.
@@ -172,7 +342,7 @@ export type QuotaStatus = Message<"threadkeep.v1.QuotaStatus"> & {
  * Use `create(QuotaStatusSchema)` to create a new message.
  */
 export const QuotaStatusSchema: GenMessage<QuotaStatus> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 3);
+  messageDesc(file_threadkeep_v1_server_service, 6);
 
 /**
  * The caller, as its credential identifies it.
@@ -235,7 +405,7 @@ export type CallerStatus = Message<"threadkeep.v1.CallerStatus"> & {
  * Use `create(CallerStatusSchema)` to create a new message.
  */
 export const CallerStatusSchema: GenMessage<CallerStatus> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 4);
+  messageDesc(file_threadkeep_v1_server_service, 7);
 
 /**
  * Request of GetServerInfo.
@@ -256,7 +426,7 @@ export type GetServerInfoRequest = Message<"threadkeep.v1.GetServerInfoRequest">
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 5);
+  messageDesc(file_threadkeep_v1_server_service, 8);
 
 /**
  * Response of GetServerInfo.
@@ -375,7 +545,7 @@ export type GetServerInfoResponse = Message<"threadkeep.v1.GetServerInfoResponse
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 6);
+  messageDesc(file_threadkeep_v1_server_service, 9);
 
 /**
  * Describes the server.
@@ -392,6 +562,20 @@ export const ServerService: GenService<{
     methodKind: "unary";
     input: typeof GetServerInfoRequestSchema;
     output: typeof GetServerInfoResponseSchema;
+  },
+  /**
+   * Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+   * that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+   * to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+   * Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+   * (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+   *
+   * @generated from rpc threadkeep.v1.ServerService.ListAuditRecords
+   */
+  listAuditRecords: {
+    methodKind: "unary";
+    input: typeof ListAuditRecordsRequestSchema;
+    output: typeof ListAuditRecordsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_threadkeep_v1_server_service, 0);

@@ -79,6 +79,8 @@ public enum Reason {
   HISTORY_UNKNOWN,
   /** The webhook did not return a valid plan. The session is unchanged. Retry later. Code UNAVAILABLE. {"reason":"WEBHOOK_FAILED","domain":"threadkeep.dev","metadata":{"webhook":"summaries","problem":"timed out"}} */
   WEBHOOK_FAILED,
+  /** The audit log cannot be read: the setting audit_log names no file, or the file cannot be read. Set it on the server. Code FAILED_PRECONDITION. {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}} */
+  AUDIT_LOG_UNAVAILABLE,
   /** The server is newer than this SDK; see {@link ThreadkeepException#reasonName()}. */
   UNKNOWN_TO_SDK
 }

@@ -14,10 +14,13 @@ import dev.threadkeep.options.SessionsOptions;
 import dev.threadkeep.options.UserEventsOptions;
 import dev.threadkeep.options.UsersOptions;
 import dev.threadkeep.options.WatchOptions;
+import dev.threadkeep.v1.AuditRecord;
 import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.DeleteExpiredSessionsResponse;
 import dev.threadkeep.v1.ErasureReceipt;
 import dev.threadkeep.v1.GetServerInfoResponse;
+import dev.threadkeep.v1.ListAuditRecordsRequest;
+import dev.threadkeep.v1.ListAuditRecordsResponse;
 import dev.threadkeep.v1.ListSessionsResponse;
 import dev.threadkeep.v1.ListUsersResponse;
 import dev.threadkeep.v1.MemoryScope;
@@ -359,5 +362,26 @@ public final class ThreadkeepClient extends Calls {
    */
   public GetServerInfoResponse info(boolean totals) {
     return run(OwnerOperations.info(totals));
+  }
+
+  /**
+   * Lists the records of the audit log of the server that answers, newest first. Needs the role ADMIN. Reasons:
+   * AUDIT_LOG_UNAVAILABLE, RATE_LIMITED.
+   *
+   * @param change changes the request, for example its method, its session_id or its from_time
+   * @return the records, page by page
+   */
+  public Pages<AuditRecord> auditRecords(Consumer<ListAuditRecordsRequest.Builder> change) {
+    return new Pages<>(this, OwnerOperations.auditRecords(change));
+  }
+
+  /**
+   * Returns one page of the audit log, which may be empty and not be the last. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @param change changes the request, for example its method, its session_id or its from_time
+   * @return the page, and the token of the next one
+   */
+  public ListAuditRecordsResponse auditRecordsPage(Consumer<ListAuditRecordsRequest.Builder> change) {
+    return run(OwnerOperations.auditRecordsPage(change));
   }
 }

@@ -374,6 +374,16 @@ public enum ErrorReason
    * <code>ERROR_REASON_WEBHOOK_FAILED = 39;</code>
    */
   ERROR_REASON_WEBHOOK_FAILED(39),
+  /**
+   * <pre>
+   * The audit log cannot be read: the setting audit_log names no file, or the file cannot be read. Set it on the server. Code
+   * FAILED_PRECONDITION.
+   * {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUDIT_LOG_UNAVAILABLE = 40;</code>
+   */
+  ERROR_REASON_AUDIT_LOG_UNAVAILABLE(40),
   UNRECOGNIZED(-1),
   ;
 
@@ -744,6 +754,16 @@ public enum ErrorReason
    * <code>ERROR_REASON_WEBHOOK_FAILED = 39;</code>
    */
   public static final int ERROR_REASON_WEBHOOK_FAILED_VALUE = 39;
+  /**
+   * <pre>
+   * The audit log cannot be read: the setting audit_log names no file, or the file cannot be read. Set it on the server. Code
+   * FAILED_PRECONDITION.
+   * {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUDIT_LOG_UNAVAILABLE = 40;</code>
+   */
+  public static final int ERROR_REASON_AUDIT_LOG_UNAVAILABLE_VALUE = 40;
 
 
   public final int getNumber() {
@@ -808,6 +828,7 @@ public enum ErrorReason
       case 35: return ERROR_REASON_OPERATION_CONFLICT;
       case 38: return ERROR_REASON_HISTORY_UNKNOWN;
       case 39: return ERROR_REASON_WEBHOOK_FAILED;
+      case 40: return ERROR_REASON_AUDIT_LOG_UNAVAILABLE;
       default: return null;
     }
   }

@@ -47,6 +47,38 @@ public final class ServerServiceGrpc {
     return getGetServerInfoMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ListAuditRecordsRequest,
+      dev.threadkeep.v1.ListAuditRecordsResponse> getListAuditRecordsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListAuditRecords",
+      requestType = dev.threadkeep.v1.ListAuditRecordsRequest.class,
+      responseType = dev.threadkeep.v1.ListAuditRecordsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ListAuditRecordsRequest,
+      dev.threadkeep.v1.ListAuditRecordsResponse> getListAuditRecordsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ListAuditRecordsRequest, dev.threadkeep.v1.ListAuditRecordsResponse> getListAuditRecordsMethod;
+    if ((getListAuditRecordsMethod = ServerServiceGrpc.getListAuditRecordsMethod) == null) {
+      synchronized (ServerServiceGrpc.class) {
+        if ((getListAuditRecordsMethod = ServerServiceGrpc.getListAuditRecordsMethod) == null) {
+          ServerServiceGrpc.getListAuditRecordsMethod = getListAuditRecordsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ListAuditRecordsRequest, dev.threadkeep.v1.ListAuditRecordsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListAuditRecords"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListAuditRecordsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListAuditRecordsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ServerServiceMethodDescriptorSupplier("ListAuditRecords"))
+              .build();
+        }
+      }
+    }
+    return getListAuditRecordsMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -122,6 +154,20 @@ public final class ServerServiceGrpc {
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetServerInfoResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetServerInfoMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+     * that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+     * to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+     * Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+     * (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+     * </pre>
+     */
+    default void listAuditRecords(dev.threadkeep.v1.ListAuditRecordsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListAuditRecordsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListAuditRecordsMethod(), responseObserver);
+    }
   }
 
   /**
@@ -167,6 +213,21 @@ public final class ServerServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getGetServerInfoMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+     * that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+     * to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+     * Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+     * (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+     * </pre>
+     */
+    public void listAuditRecords(dev.threadkeep.v1.ListAuditRecordsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListAuditRecordsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListAuditRecordsMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
@@ -197,6 +258,20 @@ public final class ServerServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getGetServerInfoMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+     * that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+     * to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+     * Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+     * (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListAuditRecordsResponse listAuditRecords(dev.threadkeep.v1.ListAuditRecordsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListAuditRecordsMethod(), getCallOptions(), request);
+    }
   }
 
   /**
@@ -226,6 +301,20 @@ public final class ServerServiceGrpc {
     public dev.threadkeep.v1.GetServerInfoResponse getServerInfo(dev.threadkeep.v1.GetServerInfoRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getGetServerInfoMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+     * that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+     * to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+     * Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+     * (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListAuditRecordsResponse listAuditRecords(dev.threadkeep.v1.ListAuditRecordsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListAuditRecordsMethod(), getCallOptions(), request);
     }
   }
 
@@ -258,9 +347,25 @@ public final class ServerServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getGetServerInfoMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Returns records of the audit log of the server that answers, newest first: of calls of the caller's tenant, and of a caller
+     * that is bound to a user or an app, of credentials with the same binding. Each server has a log of its own, which reaches back
+     * to the last rotation of its file. Records of calls without a known caller belong to no tenant and are not returned.
+     * Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
+     * (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListAuditRecordsResponse> listAuditRecords(
+        dev.threadkeep.v1.ListAuditRecordsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListAuditRecordsMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_GET_SERVER_INFO = 0;
+  private static final int METHODID_LIST_AUDIT_RECORDS = 1;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -282,6 +387,10 @@ public final class ServerServiceGrpc {
         case METHODID_GET_SERVER_INFO:
           serviceImpl.getServerInfo((dev.threadkeep.v1.GetServerInfoRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetServerInfoResponse>) responseObserver);
+          break;
+        case METHODID_LIST_AUDIT_RECORDS:
+          serviceImpl.listAuditRecords((dev.threadkeep.v1.ListAuditRecordsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListAuditRecordsResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -308,6 +417,13 @@ public final class ServerServiceGrpc {
               dev.threadkeep.v1.GetServerInfoRequest,
               dev.threadkeep.v1.GetServerInfoResponse>(
                 service, METHODID_GET_SERVER_INFO)))
+        .addMethod(
+          getListAuditRecordsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ListAuditRecordsRequest,
+              dev.threadkeep.v1.ListAuditRecordsResponse>(
+                service, METHODID_LIST_AUDIT_RECORDS)))
         .build();
   }
 
@@ -357,6 +473,7 @@ public final class ServerServiceGrpc {
           serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
               .setSchemaDescriptor(new ServerServiceFileDescriptorSupplier())
               .addMethod(getGetServerInfoMethod())
+              .addMethod(getListAuditRecordsMethod())
               .build();
         }
       }

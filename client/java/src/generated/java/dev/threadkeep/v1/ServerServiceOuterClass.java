@@ -27,6 +27,21 @@ public final class ServerServiceOuterClass {
         (com.google.protobuf.ExtensionRegistryLite) registry);
   }
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListAuditRecordsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListAuditRecordsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListAuditRecordsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListAuditRecordsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_AuditRecord_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_AuditRecord_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_ServerLimits_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -72,52 +87,74 @@ public final class ServerServiceOuterClass {
     java.lang.String[] descriptorData = {
       "\n\"threadkeep/v1/server_service.proto\022\rth" +
       "readkeep.v1\032\037google/protobuf/timestamp.p" +
-      "roto\032\032threadkeep/v1/access.proto\"\315\002\n\014Ser" +
-      "verLimits\022&\n\017max_event_bytes\030\001 \001(\003R\rmaxE" +
-      "ventBytes\022(\n\020max_batch_events\030\002 \001(\005R\016max" +
-      "BatchEvents\022&\n\017max_batch_bytes\030\003 \001(\003R\rma" +
-      "xBatchBytes\022\"\n\rmax_page_size\030\004 \001(\005R\013maxP" +
-      "ageSize\022,\n\022max_response_bytes\030\005 \001(\003R\020max" +
-      "ResponseBytes\022=\n\033default_session_ttl_sec" +
-      "onds\030\006 \001(\003R\030defaultSessionTtlSeconds\0222\n\025" +
-      "default_context_bytes\030\007 \001(\003R\023defaultCont" +
-      "extBytes\"N\n\021SearchIndexStatus\022\030\n\007enabled" +
-      "\030\001 \001(\010R\007enabled\022\037\n\013lag_batches\030\002 \001(\003R\nla" +
-      "gBatches\"E\n\017EmbeddingStatus\022\030\n\007enabled\030\001" +
-      " \001(\010R\007enabled\022\030\n\007waiting\030\002 \001(\003R\007waiting\"" +
-      "Y\n\013QuotaStatus\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005li" +
-      "mit\030\002 \001(\001R\005limit\022\027\n\004used\030\003 \001(\001H\000R\004used\210\001" +
-      "\001B\007\n\005_used\"\231\002\n\014CallerStatus\022$\n\rauthentic" +
-      "ated\030\001 \001(\010R\rauthenticated\022\026\n\006tenant\030\002 \001(" +
-      "\tR\006tenant\022\020\n\003app\030\003 \001(\tR\003app\022\027\n\007user_id\030\004" +
-      " \001(\tR\006userId\022/\n\005roles\030\005 \003(\0162\031.threadkeep" +
-      ".v1.AccessRoleR\005roles\022;\n\013expire_time\030\006 \001" +
-      "(\0132\032.google.protobuf.TimestampR\nexpireTi" +
-      "me\0222\n\006quotas\030\007 \003(\0132\032.threadkeep.v1.Quota" +
-      "StatusR\006quotas\"=\n\024GetServerInfoRequest\022%" +
-      "\n\016include_totals\030\001 \001(\010R\rincludeTotals\"\377\004" +
-      "\n\025GetServerInfoResponse\022\030\n\007version\030\001 \001(\t" +
-      "R\007version\022\026\n\006engine\030\002 \001(\tR\006engine\022\036\n\ndur" +
-      "ability\030\003 \001(\tR\ndurability\0223\n\006limits\030\004 \001(" +
-      "\0132\033.threadkeep.v1.ServerLimitsR\006limits\022\"" +
-      "\n\014capabilities\030\005 \003(\tR\014capabilities\022%\n\016sc" +
-      "hema_version\030\006 \001(\005R\rschemaVersion\022C\n\014sea" +
-      "rch_index\030\007 \001(\0132 .threadkeep.v1.SearchIn" +
-      "dexStatusR\013searchIndex\022%\n\016total_sessions" +
-      "\030\010 \001(\003R\rtotalSessions\022!\n\014total_events\030\t " +
-      "\001(\003R\013totalEvents\022\031\n\010store_id\030\n \001(\tR\007stor" +
-      "eId\022#\n\rtoken_counter\030\013 \001(\tR\014tokenCounter" +
-      "\022)\n\020summarizer_model\030\014 \001(\tR\017summarizerMo" +
-      "del\022%\n\016embedder_model\030\r \001(\tR\rembedderMod" +
-      "el\022>\n\nembeddings\030\016 \001(\0132\036.threadkeep.v1.E" +
-      "mbeddingStatusR\nembeddings\0223\n\006caller\030\017 \001" +
-      "(\0132\033.threadkeep.v1.CallerStatusR\006caller2" +
-      "t\n\rServerService\022c\n\rGetServerInfo\022#.thre" +
-      "adkeep.v1.GetServerInfoRequest\032$.threadk" +
-      "eep.v1.GetServerInfoResponse\"\007\220\002\001\210\266\030\001BU\n" +
-      "\021dev.threadkeep.v1P\001Z>github.com/threadk" +
-      "eep/threadkeep-go/threadkeep/v1;threadke" +
-      "epv1b\006proto3"
+      "roto\032\032threadkeep/v1/access.proto\"\322\002\n\027Lis" +
+      "tAuditRecordsRequest\022\026\n\006method\030\001 \001(\tR\006me" +
+      "thod\022)\n\016caller_user_id\030\002 \001(\tH\000R\014callerUs" +
+      "erId\210\001\001\022\035\n\nsession_id\030\003 \001(\tR\tsessionId\022\030" +
+      "\n\007outcome\030\004 \001(\tR\007outcome\0227\n\tfrom_time\030\005 " +
+      "\001(\0132\032.google.protobuf.TimestampR\010fromTim" +
+      "e\0223\n\007to_time\030\006 \001(\0132\032.google.protobuf.Tim" +
+      "estampR\006toTime\022\033\n\tpage_size\030\007 \001(\005R\010pageS" +
+      "ize\022\035\n\npage_token\030\010 \001(\tR\tpageTokenB\021\n\017_c" +
+      "aller_user_id\"x\n\030ListAuditRecordsRespons" +
+      "e\0224\n\007records\030\001 \003(\0132\032.threadkeep.v1.Audit" +
+      "RecordR\007records\022&\n\017next_page_token\030\002 \001(\t" +
+      "R\rnextPageToken\"\301\002\n\013AuditRecord\0229\n\nbegin" +
+      "_time\030\001 \001(\0132\032.google.protobuf.TimestampR" +
+      "\tbeginTime\022\026\n\006method\030\002 \001(\tR\006method\022)\n\016ca" +
+      "ller_user_id\030\003 \001(\tH\000R\014callerUserId\210\001\001\022\"\n" +
+      "\ncaller_app\030\004 \001(\tH\001R\tcallerApp\210\001\001\022\022\n\004pee" +
+      "r\030\005 \001(\tR\004peer\022\037\n\013target_json\030\006 \001(\tR\ntarg" +
+      "etJson\022\030\n\007outcome\030\007 \001(\tR\007outcome\022\037\n\013dura" +
+      "tion_ms\030\010 \001(\001R\ndurationMsB\021\n\017_caller_use" +
+      "r_idB\r\n\013_caller_app\"\315\002\n\014ServerLimits\022&\n\017" +
+      "max_event_bytes\030\001 \001(\003R\rmaxEventBytes\022(\n\020" +
+      "max_batch_events\030\002 \001(\005R\016maxBatchEvents\022&" +
+      "\n\017max_batch_bytes\030\003 \001(\003R\rmaxBatchBytes\022\"" +
+      "\n\rmax_page_size\030\004 \001(\005R\013maxPageSize\022,\n\022ma" +
+      "x_response_bytes\030\005 \001(\003R\020maxResponseBytes" +
+      "\022=\n\033default_session_ttl_seconds\030\006 \001(\003R\030d" +
+      "efaultSessionTtlSeconds\0222\n\025default_conte" +
+      "xt_bytes\030\007 \001(\003R\023defaultContextBytes\"N\n\021S" +
+      "earchIndexStatus\022\030\n\007enabled\030\001 \001(\010R\007enabl" +
+      "ed\022\037\n\013lag_batches\030\002 \001(\003R\nlagBatches\"E\n\017E" +
+      "mbeddingStatus\022\030\n\007enabled\030\001 \001(\010R\007enabled" +
+      "\022\030\n\007waiting\030\002 \001(\003R\007waiting\"Y\n\013QuotaStatu" +
+      "s\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005limit\030\002 \001(\001R\005li" +
+      "mit\022\027\n\004used\030\003 \001(\001H\000R\004used\210\001\001B\007\n\005_used\"\231\002" +
+      "\n\014CallerStatus\022$\n\rauthenticated\030\001 \001(\010R\ra" +
+      "uthenticated\022\026\n\006tenant\030\002 \001(\tR\006tenant\022\020\n\003" +
+      "app\030\003 \001(\tR\003app\022\027\n\007user_id\030\004 \001(\tR\006userId\022" +
+      "/\n\005roles\030\005 \003(\0162\031.threadkeep.v1.AccessRol" +
+      "eR\005roles\022;\n\013expire_time\030\006 \001(\0132\032.google.p" +
+      "rotobuf.TimestampR\nexpireTime\0222\n\006quotas\030" +
+      "\007 \003(\0132\032.threadkeep.v1.QuotaStatusR\006quota" +
+      "s\"=\n\024GetServerInfoRequest\022%\n\016include_tot" +
+      "als\030\001 \001(\010R\rincludeTotals\"\377\004\n\025GetServerIn" +
+      "foResponse\022\030\n\007version\030\001 \001(\tR\007version\022\026\n\006" +
+      "engine\030\002 \001(\tR\006engine\022\036\n\ndurability\030\003 \001(\t" +
+      "R\ndurability\0223\n\006limits\030\004 \001(\0132\033.threadkee" +
+      "p.v1.ServerLimitsR\006limits\022\"\n\014capabilitie" +
+      "s\030\005 \003(\tR\014capabilities\022%\n\016schema_version\030" +
+      "\006 \001(\005R\rschemaVersion\022C\n\014search_index\030\007 \001" +
+      "(\0132 .threadkeep.v1.SearchIndexStatusR\013se" +
+      "archIndex\022%\n\016total_sessions\030\010 \001(\003R\rtotal" +
+      "Sessions\022!\n\014total_events\030\t \001(\003R\013totalEve" +
+      "nts\022\031\n\010store_id\030\n \001(\tR\007storeId\022#\n\rtoken_" +
+      "counter\030\013 \001(\tR\014tokenCounter\022)\n\020summarize" +
+      "r_model\030\014 \001(\tR\017summarizerModel\022%\n\016embedd" +
+      "er_model\030\r \001(\tR\rembedderModel\022>\n\nembeddi" +
+      "ngs\030\016 \001(\0132\036.threadkeep.v1.EmbeddingStatu" +
+      "sR\nembeddings\0223\n\006caller\030\017 \001(\0132\033.threadke" +
+      "ep.v1.CallerStatusR\006caller2\342\001\n\rServerSer" +
+      "vice\022c\n\rGetServerInfo\022#.threadkeep.v1.Ge" +
+      "tServerInfoRequest\032$.threadkeep.v1.GetSe" +
+      "rverInfoResponse\"\007\220\002\001\210\266\030\001\022l\n\020ListAuditRe" +
+      "cords\022&.threadkeep.v1.ListAuditRecordsRe" +
+      "quest\032\'.threadkeep.v1.ListAuditRecordsRe" +
+      "sponse\"\007\220\002\001\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z>" +
+      "github.com/threadkeep/threadkeep-go/thre" +
+      "adkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -125,44 +162,62 @@ public final class ServerServiceOuterClass {
           com.google.protobuf.TimestampProto.getDescriptor(),
           dev.threadkeep.v1.Access.getDescriptor(),
         });
-    internal_static_threadkeep_v1_ServerLimits_descriptor =
+    internal_static_threadkeep_v1_ListAuditRecordsRequest_descriptor =
       getDescriptor().getMessageTypes().get(0);
+    internal_static_threadkeep_v1_ListAuditRecordsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListAuditRecordsRequest_descriptor,
+        new java.lang.String[] { "Method", "CallerUserId", "SessionId", "Outcome", "FromTime", "ToTime", "PageSize", "PageToken", });
+    internal_static_threadkeep_v1_ListAuditRecordsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(1);
+    internal_static_threadkeep_v1_ListAuditRecordsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListAuditRecordsResponse_descriptor,
+        new java.lang.String[] { "Records", "NextPageToken", });
+    internal_static_threadkeep_v1_AuditRecord_descriptor =
+      getDescriptor().getMessageTypes().get(2);
+    internal_static_threadkeep_v1_AuditRecord_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_AuditRecord_descriptor,
+        new java.lang.String[] { "BeginTime", "Method", "CallerUserId", "CallerApp", "Peer", "TargetJson", "Outcome", "DurationMs", });
+    internal_static_threadkeep_v1_ServerLimits_descriptor =
+      getDescriptor().getMessageTypes().get(3);
     internal_static_threadkeep_v1_ServerLimits_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ServerLimits_descriptor,
         new java.lang.String[] { "MaxEventBytes", "MaxBatchEvents", "MaxBatchBytes", "MaxPageSize", "MaxResponseBytes", "DefaultSessionTtlSeconds", "DefaultContextBytes", });
     internal_static_threadkeep_v1_SearchIndexStatus_descriptor =
-      getDescriptor().getMessageTypes().get(1);
+      getDescriptor().getMessageTypes().get(4);
     internal_static_threadkeep_v1_SearchIndexStatus_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SearchIndexStatus_descriptor,
         new java.lang.String[] { "Enabled", "LagBatches", });
     internal_static_threadkeep_v1_EmbeddingStatus_descriptor =
-      getDescriptor().getMessageTypes().get(2);
+      getDescriptor().getMessageTypes().get(5);
     internal_static_threadkeep_v1_EmbeddingStatus_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_EmbeddingStatus_descriptor,
         new java.lang.String[] { "Enabled", "Waiting", });
     internal_static_threadkeep_v1_QuotaStatus_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_threadkeep_v1_QuotaStatus_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_QuotaStatus_descriptor,
         new java.lang.String[] { "Name", "Limit", "Used", });
     internal_static_threadkeep_v1_CallerStatus_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_threadkeep_v1_CallerStatus_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CallerStatus_descriptor,
         new java.lang.String[] { "Authenticated", "Tenant", "App", "UserId", "Roles", "ExpireTime", "Quotas", });
     internal_static_threadkeep_v1_GetServerInfoRequest_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_threadkeep_v1_GetServerInfoRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetServerInfoRequest_descriptor,
         new java.lang.String[] { "IncludeTotals", });
     internal_static_threadkeep_v1_GetServerInfoResponse_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_threadkeep_v1_GetServerInfoResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetServerInfoResponse_descriptor,

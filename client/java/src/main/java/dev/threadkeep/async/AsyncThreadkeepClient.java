@@ -11,10 +11,13 @@ import dev.threadkeep.options.SessionsOptions;
 import dev.threadkeep.options.UserEventsOptions;
 import dev.threadkeep.options.UsersOptions;
 import dev.threadkeep.options.WatchOptions;
+import dev.threadkeep.v1.AuditRecord;
 import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.DeleteExpiredSessionsResponse;
 import dev.threadkeep.v1.ErasureReceipt;
 import dev.threadkeep.v1.GetServerInfoResponse;
+import dev.threadkeep.v1.ListAuditRecordsRequest;
+import dev.threadkeep.v1.ListAuditRecordsResponse;
 import dev.threadkeep.v1.ListSessionsResponse;
 import dev.threadkeep.v1.ListUsersResponse;
 import dev.threadkeep.v1.MemoryScope;
@@ -342,5 +345,26 @@ public final class AsyncThreadkeepClient extends AsyncCalls {
    */
   public CompletableFuture<GetServerInfoResponse> info(boolean totals) {
     return start(() -> OwnerOperations.info(totals));
+  }
+
+  /**
+   * Lists the records of the audit log of the server that answers, newest first. Needs the role ADMIN. Reasons:
+   * AUDIT_LOG_UNAVAILABLE, RATE_LIMITED.
+   *
+   * @param change changes the request, for example its method, its session_id or its from_time
+   * @return the records
+   */
+  public AsyncPages<AuditRecord> auditRecords(Consumer<ListAuditRecordsRequest.Builder> change) {
+    return new AsyncPages<>(this, OwnerOperations.auditRecords(change));
+  }
+
+  /**
+   * Returns one page of the audit log, which may be empty and not be the last. Reasons: INVALID_PAGE_TOKEN.
+   *
+   * @param change changes the request, for example its method, its session_id or its from_time
+   * @return a future of the page, and the token of the next one
+   */
+  public CompletableFuture<ListAuditRecordsResponse> auditRecordsPage(Consumer<ListAuditRecordsRequest.Builder> change) {
+    return start(() -> OwnerOperations.auditRecordsPage(change));
   }
 }

@@ -127,7 +127,8 @@ public final class Driver {
         if (users.hasApp()) o.app(users.getApp());
         o.pageSize(users.getPageSize());
       });
-    } else if (request instanceof ListUserEventsRequest events) pages = client.userEvents(o -> o.with(own -> own.mergeFrom(events)));
+    } else if (request instanceof ListAuditRecordsRequest audit) pages = client.auditRecords(own -> own.mergeFrom(audit));
+    else if (request instanceof ListUserEventsRequest events) pages = client.userEvents(o -> o.with(own -> own.mergeFrom(events)));
     else if (request instanceof ListMemoryNamespacesRequest list) pages = client.memory(list.getScope()).namespaces(own -> own.mergeFrom(list));
     else if (request instanceof ListBranchesRequest list) pages = client.session(list.getSession()).branches();
     else if (request instanceof ListUsageRequest list) pages = client.session(list.getSession()).usage(own -> own.mergeFrom(list));

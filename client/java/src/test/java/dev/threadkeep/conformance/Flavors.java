@@ -37,6 +37,7 @@ final class Flavors {
     Stream<?> sessions(Consumer<SessionsOptions> options);
     ListSessionsResponse sessionsPage(Consumer<SessionsOptions> options);
     Stream<?> users(Consumer<UsersOptions> options);
+    Stream<?> auditRecords(Consumer<ListAuditRecordsRequest.Builder> change);
     Stream<?> userEvents(Consumer<UserEventsOptions> options);
     Stream<?> search(String query, Consumer<SearchOptions> options);
     Follower watchAll(Consumer<WatchOptions> options);

@@ -10,6 +10,7 @@ import dev.threadkeep.options.SessionsOptions;
 import dev.threadkeep.options.UserEventsOptions;
 import dev.threadkeep.options.UsersOptions;
 import dev.threadkeep.options.WatchOptions;
+import dev.threadkeep.v1.AuditRecord;
 import dev.threadkeep.v1.ConsumerServiceGrpc;
 import dev.threadkeep.v1.DeleteAppRequest;
 import dev.threadkeep.v1.DeleteAppResponse;
@@ -20,6 +21,8 @@ import dev.threadkeep.v1.ErasureReceipt;
 import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.GetServerInfoRequest;
 import dev.threadkeep.v1.GetServerInfoResponse;
+import dev.threadkeep.v1.ListAuditRecordsRequest;
+import dev.threadkeep.v1.ListAuditRecordsResponse;
 import dev.threadkeep.v1.ListConsumersRequest;
 import dev.threadkeep.v1.ListConsumersResponse;
 import dev.threadkeep.v1.ListSessionsResponse;
@@ -133,6 +136,21 @@ public final class OwnerOperations {
 
   public static Operation<List<ToolDefinition>> tools() {
     return Operation.of(ToolServiceGrpc.getListToolsMethod(), ListToolsRequest.getDefaultInstance(), ListToolsResponse::getToolsList);
+  }
+
+  public static Listing<AuditRecord> auditRecords(Consumer<ListAuditRecordsRequest.Builder> change) {
+    var method = ServerServiceGrpc.getListAuditRecordsMethod();
+    return Listing.of(method, changed(change), ListAuditRecordsResponse::getRecordsList);
+  }
+
+  public static Operation<ListAuditRecordsResponse> auditRecordsPage(Consumer<ListAuditRecordsRequest.Builder> change) {
+    return Operation.of(ServerServiceGrpc.getListAuditRecordsMethod(), changed(change));
+  }
+
+  private static ListAuditRecordsRequest changed(Consumer<ListAuditRecordsRequest.Builder> change) {
+    var request = ListAuditRecordsRequest.newBuilder();
+    change.accept(request);
+    return request.build();
   }
 
   public static Operation<GetServerInfoResponse> info(boolean totals) {
