@@ -171,6 +171,7 @@ def _downgrade(connection: Connection) -> None:
         "past_values",
         "past_archivings",
         "unfinished_forks",
+        "servers",
     ):
         connection.exec_driver_sql(f"DROP TABLE {table}")
     of_sessions = ("sessions_active", "sessions_active_user", "sessions_active_app", "sessions_forks")

@@ -37,6 +37,7 @@ from ..service.audit import AuditService
 from ..service.call_limit import CallLimit
 from ..service.erasure import ErasureService, Receipts
 from ..service.events import EventService
+from ..service.fleet import Fleet
 from ..service.forks import ForkService
 from ..service.removals import RemovalService
 from ..service.server import ServerService
@@ -86,6 +87,7 @@ from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
 from . import compaction, identity
 from .feed import FeedServices, open_feed
+from .fleet import open_fleet
 from .master_keys import key_setting, open_master_keys
 from .open_files import most_connections
 from .quotas import Quotas, open_storage_quota, quotas_of
@@ -158,13 +160,13 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         events = EventService(store, sessions, limits, time.time_ns, quota)
         compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter, limits))
         feed = await stack.enter_async_context(open_feed(settings, store))
-        append_streams = AppendStreams()
-        seal = Seal(info.store_id, bytes.fromhex(info.token_key))
+        append_streams, seal = AppendStreams(), Seal(info.store_id, bytes.fromhex(info.token_key))
         quotas, stats = quotas_of(settings, quota), CallStats()
         services = _services(
             store, sessions, quota, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
         )
-        services.append(_about(settings, store, search, limits, seal, quotas, counter, compacting.model))
+        fleet = await stack.enter_async_context(open_fleet(settings, store, version("threadkeep")))
+        services.append(_about(settings, store, search, limits, seal, quotas, counter, compacting.model, fleet))
         services = _around(services, quotas, trail, stats)
         guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
         sweeper = Sweeper(sessions, store, guard, settings.sweep_interval.total_seconds())
@@ -325,6 +327,7 @@ def _about(
     quotas: Quotas,
     counter: TokenCounter,
     summarizer: str,
+    fleet: Fleet,
 ) -> Service:
     semantic = search.ranked.best_mode is SearchMode.HYBRID
     about = About(
@@ -332,7 +335,7 @@ def _about(
     )
     log = AuditReader(Path(settings.audit_log)) if settings.audit_log not in ("", STDERR) else None
     server, tokens = ServerService(store, search.facts), PageTokens(seal)
-    servicer = ServerServicer(server, AuditService(log), limits, tokens, about, quotas.used)
+    servicer = ServerServicer(server, AuditService(log), fleet, limits, tokens, about, quotas.used)
     descriptor = server_service_pb2.DESCRIPTOR.services_by_name["ServerService"]
     return Service(descriptor, servicer, most_fields=limits.max_request_fields)
 

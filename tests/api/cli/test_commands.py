@@ -57,6 +57,7 @@ def test_info_prints_the_server(cli: Cli, filled: str, address: str) -> None:
     assert facts.keys() >= {"version", "engine", "durability", "sessions", "events", "limits"}
     assert (facts["address"], facts["sessions"], facts["events"]) == (address, 2, 5)
     assert facts["limits"]["max_batch_events"] == 1000
+    assert [(server["answering"], server["gone"]) for server in facts["servers"]] == [(True, False)]
     assert "synchronous=FULL" in cli("info")[1]
 
 

@@ -36,6 +36,13 @@ export const overview = {
       failed: "The metrics of the server cannot be read. The console tries again.",
     },
   },
+  fleet: {
+    title: "Servers",
+    columns: ["Server", "State", "Version", "Started", "Last sign of life", "Metrics at"],
+    answering: "(answers)",
+    serves: "serves",
+    gone: "gone",
+  },
   findingsTitle: "What needs attention",
   fine: "Nothing is wrong.",
   findings: {
@@ -52,6 +59,8 @@ export const overview = {
     auditLost: (count: number) => ({ words: `The audit log has lost ${plural(count, "record")}.`, advice: "Its disk failed or was too slow. The server's log has the cause." }),
     failedLogins: (count: number) => ({ words: `${plural(count, "login")} failed since the server started.`, advice: "A client has an old token, or somebody guesses. The server's log names the addresses." }),
     embeddingFailures: (count: number) => ({ words: `${plural(count, "request")} to the embedder failed since the server started.`, advice: "If embeddings wait as well, the embedder is down or refuses. The server's log has the cause." }),
+    gone: (count: number) => ({ words: `${plural(count, "server")} of the fleet gave no sign of life for a minute.`, advice: "It crashed, or does not reach the database. It is forgotten an hour after its last sign." }),
+    versions: { words: "The servers of the fleet have different versions.", advice: "During an upgrade this is as it should be; after it, a server was left out." },
     quota: (name: string) => ({ words: `A limit is almost reached: ${name}.`, advice: "Beyond it, calls are refused. The page Access has the numbers." }),
     noEmbedder: { words: "No embedder is configured.", advice: "Semantic searches are rejected, hybrid ones are ranked. Set embedder to have them." },
     noSummarizer: { words: "No summarizer is configured.", advice: "The strategy recursive summary is rejected. Set summarizer to have it." },

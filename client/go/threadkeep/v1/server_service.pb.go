@@ -675,6 +675,107 @@ func (x *CallerStatus) GetQuotas() []*QuotaStatus {
 	return nil
 }
 
+// A server of those that share the database, by the row that it keeps there.
+type FleetServer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the process. A server that is started again has another one.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Version of the server.
+	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Time at which it started, by its clock.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// Time of its last sign of life, by its clock. It gives one every 20 seconds.
+	SeenTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen_time,json=seenTime,proto3" json:"seen_time,omitempty"`
+	// Host and port where it serves metrics. Empty if that is not known, and for callers without the role OPS.
+	MetricsAddress string `protobuf:"bytes,5,opt,name=metrics_address,json=metricsAddress,proto3" json:"metrics_address,omitempty"`
+	// True of the server that answers.
+	Answering bool `protobuf:"varint,6,opt,name=answering,proto3" json:"answering,omitempty"`
+	// True if it gave no sign of life for 60 seconds: it crashed, hangs, or does not reach the database. A server that stops
+	// leaves at once; one that is gone is listed for an hour.
+	Gone          bool `protobuf:"varint,7,opt,name=gone,proto3" json:"gone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FleetServer) Reset() {
+	*x = FleetServer{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FleetServer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FleetServer) ProtoMessage() {}
+
+func (x *FleetServer) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FleetServer.ProtoReflect.Descriptor instead.
+func (*FleetServer) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *FleetServer) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *FleetServer) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *FleetServer) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *FleetServer) GetSeenTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SeenTime
+	}
+	return nil
+}
+
+func (x *FleetServer) GetMetricsAddress() string {
+	if x != nil {
+		return x.MetricsAddress
+	}
+	return ""
+}
+
+func (x *FleetServer) GetAnswering() bool {
+	if x != nil {
+		return x.Answering
+	}
+	return false
+}
+
+func (x *FleetServer) GetGone() bool {
+	if x != nil {
+		return x.Gone
+	}
+	return false
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -686,7 +787,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +799,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +812,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{8}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetServerInfoRequest) GetIncludeTotals() bool {
@@ -753,14 +854,17 @@ type GetServerInfoResponse struct {
 	// Status of embeddings.
 	Embeddings *EmbeddingStatus `protobuf:"bytes,14,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
 	// The caller.
-	Caller        *CallerStatus `protobuf:"bytes,15,opt,name=caller,proto3" json:"caller,omitempty"`
+	Caller *CallerStatus `protobuf:"bytes,15,opt,name=caller,proto3" json:"caller,omitempty"`
+	// Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+	// seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+	Servers       []*FleetServer `protobuf:"bytes,16,rep,name=servers,proto3" json:"servers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
 	*x = GetServerInfoResponse{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -772,7 +876,7 @@ func (x *GetServerInfoResponse) String() string {
 func (*GetServerInfoResponse) ProtoMessage() {}
 
 func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -785,7 +889,7 @@ func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{9}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetServerInfoResponse) GetVersion() string {
@@ -893,6 +997,13 @@ func (x *GetServerInfoResponse) GetCaller() *CallerStatus {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetServers() []*FleetServer {
+	if x != nil {
+		return x.Servers
+	}
+	return nil
+}
+
 var File_threadkeep_v1_server_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_server_service_proto_rawDesc = "" +
@@ -956,9 +1067,18 @@ const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\x05roles\x18\x05 \x03(\x0e2\x19.threadkeep.v1.AccessRoleR\x05roles\x12;\n" +
 	"\vexpire_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x122\n" +
-	"\x06quotas\x18\a \x03(\v2\x1a.threadkeep.v1.QuotaStatusR\x06quotas\"=\n" +
+	"\x06quotas\x18\a \x03(\v2\x1a.threadkeep.v1.QuotaStatusR\x06quotas\"\x86\x02\n" +
+	"\vFleetServer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
+	"\n" +
+	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x127\n" +
+	"\tseen_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bseenTime\x12'\n" +
+	"\x0fmetrics_address\x18\x05 \x01(\tR\x0emetricsAddress\x12\x1c\n" +
+	"\tanswering\x18\x06 \x01(\bR\tanswering\x12\x12\n" +
+	"\x04gone\x18\a \x01(\bR\x04gone\"=\n" +
 	"\x14GetServerInfoRequest\x12%\n" +
-	"\x0einclude_totals\x18\x01 \x01(\bR\rincludeTotals\"\xff\x04\n" +
+	"\x0einclude_totals\x18\x01 \x01(\bR\rincludeTotals\"\xb5\x05\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06engine\x18\x02 \x01(\tR\x06engine\x12\x1e\n" +
@@ -979,7 +1099,8 @@ const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\n" +
 	"embeddings\x18\x0e \x01(\v2\x1e.threadkeep.v1.EmbeddingStatusR\n" +
 	"embeddings\x123\n" +
-	"\x06caller\x18\x0f \x01(\v2\x1b.threadkeep.v1.CallerStatusR\x06caller2\xe2\x01\n" +
+	"\x06caller\x18\x0f \x01(\v2\x1b.threadkeep.v1.CallerStatusR\x06caller\x124\n" +
+	"\aservers\x18\x10 \x03(\v2\x1a.threadkeep.v1.FleetServerR\aservers2\xe2\x01\n" +
 	"\rServerService\x12c\n" +
 	"\rGetServerInfo\x12#.threadkeep.v1.GetServerInfoRequest\x1a$.threadkeep.v1.GetServerInfoResponse\"\a\x88\xb6\x18\x01\x90\x02\x01\x12l\n" +
 	"\x10ListAuditRecords\x12&.threadkeep.v1.ListAuditRecordsRequest\x1a'.threadkeep.v1.ListAuditRecordsResponse\"\a\x88\xb6\x18\x05\x90\x02\x01BU\n" +
@@ -997,7 +1118,7 @@ func file_threadkeep_v1_server_service_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_server_service_proto_rawDescData
 }
 
-var file_threadkeep_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_threadkeep_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_threadkeep_v1_server_service_proto_goTypes = []any{
 	(*ListAuditRecordsRequest)(nil),  // 0: threadkeep.v1.ListAuditRecordsRequest
 	(*ListAuditRecordsResponse)(nil), // 1: threadkeep.v1.ListAuditRecordsResponse
@@ -1007,32 +1128,36 @@ var file_threadkeep_v1_server_service_proto_goTypes = []any{
 	(*EmbeddingStatus)(nil),          // 5: threadkeep.v1.EmbeddingStatus
 	(*QuotaStatus)(nil),              // 6: threadkeep.v1.QuotaStatus
 	(*CallerStatus)(nil),             // 7: threadkeep.v1.CallerStatus
-	(*GetServerInfoRequest)(nil),     // 8: threadkeep.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil),    // 9: threadkeep.v1.GetServerInfoResponse
-	(*timestamppb.Timestamp)(nil),    // 10: google.protobuf.Timestamp
-	(AccessRole)(0),                  // 11: threadkeep.v1.AccessRole
+	(*FleetServer)(nil),              // 8: threadkeep.v1.FleetServer
+	(*GetServerInfoRequest)(nil),     // 9: threadkeep.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil),    // 10: threadkeep.v1.GetServerInfoResponse
+	(*timestamppb.Timestamp)(nil),    // 11: google.protobuf.Timestamp
+	(AccessRole)(0),                  // 12: threadkeep.v1.AccessRole
 }
 var file_threadkeep_v1_server_service_proto_depIdxs = []int32{
-	10, // 0: threadkeep.v1.ListAuditRecordsRequest.from_time:type_name -> google.protobuf.Timestamp
-	10, // 1: threadkeep.v1.ListAuditRecordsRequest.to_time:type_name -> google.protobuf.Timestamp
+	11, // 0: threadkeep.v1.ListAuditRecordsRequest.from_time:type_name -> google.protobuf.Timestamp
+	11, // 1: threadkeep.v1.ListAuditRecordsRequest.to_time:type_name -> google.protobuf.Timestamp
 	2,  // 2: threadkeep.v1.ListAuditRecordsResponse.records:type_name -> threadkeep.v1.AuditRecord
-	10, // 3: threadkeep.v1.AuditRecord.begin_time:type_name -> google.protobuf.Timestamp
-	11, // 4: threadkeep.v1.CallerStatus.roles:type_name -> threadkeep.v1.AccessRole
-	10, // 5: threadkeep.v1.CallerStatus.expire_time:type_name -> google.protobuf.Timestamp
+	11, // 3: threadkeep.v1.AuditRecord.begin_time:type_name -> google.protobuf.Timestamp
+	12, // 4: threadkeep.v1.CallerStatus.roles:type_name -> threadkeep.v1.AccessRole
+	11, // 5: threadkeep.v1.CallerStatus.expire_time:type_name -> google.protobuf.Timestamp
 	6,  // 6: threadkeep.v1.CallerStatus.quotas:type_name -> threadkeep.v1.QuotaStatus
-	3,  // 7: threadkeep.v1.GetServerInfoResponse.limits:type_name -> threadkeep.v1.ServerLimits
-	4,  // 8: threadkeep.v1.GetServerInfoResponse.search_index:type_name -> threadkeep.v1.SearchIndexStatus
-	5,  // 9: threadkeep.v1.GetServerInfoResponse.embeddings:type_name -> threadkeep.v1.EmbeddingStatus
-	7,  // 10: threadkeep.v1.GetServerInfoResponse.caller:type_name -> threadkeep.v1.CallerStatus
-	8,  // 11: threadkeep.v1.ServerService.GetServerInfo:input_type -> threadkeep.v1.GetServerInfoRequest
-	0,  // 12: threadkeep.v1.ServerService.ListAuditRecords:input_type -> threadkeep.v1.ListAuditRecordsRequest
-	9,  // 13: threadkeep.v1.ServerService.GetServerInfo:output_type -> threadkeep.v1.GetServerInfoResponse
-	1,  // 14: threadkeep.v1.ServerService.ListAuditRecords:output_type -> threadkeep.v1.ListAuditRecordsResponse
-	13, // [13:15] is the sub-list for method output_type
-	11, // [11:13] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	11, // 7: threadkeep.v1.FleetServer.start_time:type_name -> google.protobuf.Timestamp
+	11, // 8: threadkeep.v1.FleetServer.seen_time:type_name -> google.protobuf.Timestamp
+	3,  // 9: threadkeep.v1.GetServerInfoResponse.limits:type_name -> threadkeep.v1.ServerLimits
+	4,  // 10: threadkeep.v1.GetServerInfoResponse.search_index:type_name -> threadkeep.v1.SearchIndexStatus
+	5,  // 11: threadkeep.v1.GetServerInfoResponse.embeddings:type_name -> threadkeep.v1.EmbeddingStatus
+	7,  // 12: threadkeep.v1.GetServerInfoResponse.caller:type_name -> threadkeep.v1.CallerStatus
+	8,  // 13: threadkeep.v1.GetServerInfoResponse.servers:type_name -> threadkeep.v1.FleetServer
+	9,  // 14: threadkeep.v1.ServerService.GetServerInfo:input_type -> threadkeep.v1.GetServerInfoRequest
+	0,  // 15: threadkeep.v1.ServerService.ListAuditRecords:input_type -> threadkeep.v1.ListAuditRecordsRequest
+	10, // 16: threadkeep.v1.ServerService.GetServerInfo:output_type -> threadkeep.v1.GetServerInfoResponse
+	1,  // 17: threadkeep.v1.ServerService.ListAuditRecords:output_type -> threadkeep.v1.ListAuditRecordsResponse
+	16, // [16:18] is the sub-list for method output_type
+	14, // [14:16] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_server_service_proto_init() }
@@ -1050,7 +1175,7 @@ func file_threadkeep_v1_server_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_server_service_proto_rawDesc), len(file_threadkeep_v1_server_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -315,6 +315,55 @@ class CallerStatus(google.protobuf.message.Message):
 global___CallerStatus = CallerStatus
 
 @typing.final
+class FleetServer(google.protobuf.message.Message):
+    """A server of those that share the database, by the row that it keeps there."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ID_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    START_TIME_FIELD_NUMBER: builtins.int
+    SEEN_TIME_FIELD_NUMBER: builtins.int
+    METRICS_ADDRESS_FIELD_NUMBER: builtins.int
+    ANSWERING_FIELD_NUMBER: builtins.int
+    GONE_FIELD_NUMBER: builtins.int
+    id: builtins.str
+    """Id of the process. A server that is started again has another one."""
+    version: builtins.str
+    """Version of the server."""
+    metrics_address: builtins.str
+    """Host and port where it serves metrics. Empty if that is not known, and for callers without the role OPS."""
+    answering: builtins.bool
+    """True of the server that answers."""
+    gone: builtins.bool
+    """True if it gave no sign of life for 60 seconds: it crashed, hangs, or does not reach the database. A server that stops
+    leaves at once; one that is gone is listed for an hour.
+    """
+    @property
+    def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time at which it started, by its clock."""
+
+    @property
+    def seen_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Time of its last sign of life, by its clock. It gives one every 20 seconds."""
+
+    def __init__(
+        self,
+        *,
+        id: builtins.str = ...,
+        version: builtins.str = ...,
+        start_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        seen_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        metrics_address: builtins.str = ...,
+        answering: builtins.bool = ...,
+        gone: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["seen_time", b"seen_time", "start_time", b"start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["answering", b"answering", "gone", b"gone", "id", b"id", "metrics_address", b"metrics_address", "seen_time", b"seen_time", "start_time", b"start_time", "version", b"version"]) -> None: ...
+
+global___FleetServer = FleetServer
+
+@typing.final
 class GetServerInfoRequest(google.protobuf.message.Message):
     """Request of GetServerInfo."""
 
@@ -353,6 +402,7 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     EMBEDDER_MODEL_FIELD_NUMBER: builtins.int
     EMBEDDINGS_FIELD_NUMBER: builtins.int
     CALLER_FIELD_NUMBER: builtins.int
+    SERVERS_FIELD_NUMBER: builtins.int
     version: builtins.str
     """Version of the server."""
     engine: builtins.str
@@ -393,6 +443,12 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     def caller(self) -> global___CallerStatus:
         """The caller."""
 
+    @property
+    def servers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___FleetServer]:
+        """Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+        seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+        """
+
     def __init__(
         self,
         *,
@@ -411,8 +467,9 @@ class GetServerInfoResponse(google.protobuf.message.Message):
         embedder_model: builtins.str = ...,
         embeddings: global___EmbeddingStatus | None = ...,
         caller: global___CallerStatus | None = ...,
+        servers: collections.abc.Iterable[global___FleetServer] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["caller", b"caller", "embeddings", b"embeddings", "limits", b"limits", "search_index", b"search_index"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["caller", b"caller", "capabilities", b"capabilities", "durability", b"durability", "embedder_model", b"embedder_model", "embeddings", b"embeddings", "engine", b"engine", "limits", b"limits", "schema_version", b"schema_version", "search_index", b"search_index", "store_id", b"store_id", "summarizer_model", b"summarizer_model", "token_counter", b"token_counter", "total_events", b"total_events", "total_sessions", b"total_sessions", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["caller", b"caller", "capabilities", b"capabilities", "durability", b"durability", "embedder_model", b"embedder_model", "embeddings", b"embeddings", "engine", b"engine", "limits", b"limits", "schema_version", b"schema_version", "search_index", b"search_index", "servers", b"servers", "store_id", b"store_id", "summarizer_model", b"summarizer_model", "token_counter", b"token_counter", "total_events", b"total_events", "total_sessions", b"total_sessions", "version", b"version"]) -> None: ...
 
 global___GetServerInfoResponse = GetServerInfoResponse

@@ -6981,6 +6981,32 @@ pub struct CallerStatus {
     #[prost(message, repeated, tag = "7")]
     pub quotas: ::prost::alloc::vec::Vec<QuotaStatus>,
 }
+/// A server of those that share the database, by the row that it keeps there.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FleetServer {
+    /// Id of the process. A server that is started again has another one.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// Version of the server.
+    #[prost(string, tag = "2")]
+    pub version: ::prost::alloc::string::String,
+    /// Time at which it started, by its clock.
+    #[prost(message, optional, tag = "3")]
+    pub start_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Time of its last sign of life, by its clock. It gives one every 20 seconds.
+    #[prost(message, optional, tag = "4")]
+    pub seen_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Host and port where it serves metrics. Empty if that is not known, and for callers without the role OPS.
+    #[prost(string, tag = "5")]
+    pub metrics_address: ::prost::alloc::string::String,
+    /// True of the server that answers.
+    #[prost(bool, tag = "6")]
+    pub answering: bool,
+    /// True if it gave no sign of life for 60 seconds: it crashed, hangs, or does not reach the database. A server that stops
+    /// leaves at once; one that is gone is listed for an hour.
+    #[prost(bool, tag = "7")]
+    pub gone: bool,
+}
 /// Request of GetServerInfo.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetServerInfoRequest {
@@ -7036,6 +7062,10 @@ pub struct GetServerInfoResponse {
     /// The caller.
     #[prost(message, optional, tag = "15")]
     pub caller: ::core::option::Option<CallerStatus>,
+    /// Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+    /// seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+    #[prost(message, repeated, tag = "16")]
+    pub servers: ::prost::alloc::vec::Vec<FleetServer>,
 }
 /// Generated client implementations.
 pub mod server_service_client {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -27,6 +28,17 @@ class StoreInfo:
     totals: Totals | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ServerRow:
+    """A server's sign of life. Times are nanoseconds since the epoch, by the clock of that server."""
+
+    id: str
+    version: str
+    start_time: int
+    seen_time: int
+    metrics_address: str
+
+
 class MaintenanceStore(Protocol):
     """Facts, notes that outlive the server, and the end of the store."""
 
@@ -37,6 +49,15 @@ class MaintenanceStore(Protocol):
     async def put_note(self, name: str, value: str, expected: str | None) -> bool:
         """Stores the note, durably, if the stored value is still `expected` (None: there is none). Returns whether it was
         stored. Of concurrent callers that expect the same value, one wins."""
+        ...
+
+    async def put_server(self, own: ServerRow, forget_before: int) -> Sequence[ServerRow]:
+        """Stores the sign of life of a server in the place of its last one, removes those from before a time, and returns all,
+        in any order. A store that only one server can use writes nothing and returns `own`."""
+        ...
+
+    async def remove_server(self, server_id: str) -> None:
+        """Removes the sign of life of a server, if there is one."""
         ...
 
     async def info(self, tenant: str, *, totals: bool) -> StoreInfo:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from ...domain.model import Session
 from ...domain.sweeping import SweepFacts
 from ..contract.codec import Codec
+from ..contract.maintenance import ServerRow
 from ..contract.sessions import EXPIRED, Expired
 from .logs import InMemoryLogs, Log
 
@@ -52,6 +53,12 @@ class InMemoryMaintenance(InMemoryLogs):
 
     async def note(self, name: str) -> str | None:
         return self._notes.get(name)
+
+    async def put_server(self, own: ServerRow, forget_before: int) -> Sequence[ServerRow]:
+        return [own]
+
+    async def remove_server(self, server_id: str) -> None:
+        return None
 
     async def put_note(self, name: str, value: str, expected: str | None) -> bool:
         if self._notes.get(name) != expected:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from ...domain.errors import StoreUnavailable
-from ..contract.maintenance import StoreInfo
+from ..contract.maintenance import ServerRow, StoreInfo
+from .engine.base import Capability
 from .log import session_queries
 from .log.store import GroupedWrites
 from .log.unit_runner import UnitRunner
 from .schema import versions
+from .schema.servers import servers
 from .schema.tables import meta
 from .search.indexer import lag
 
@@ -39,6 +43,15 @@ class SqlMaintenance:
 
     async def put_note(self, name: str, value: str, expected: str | None) -> bool:
         return await self._units.write(lambda connection: _put_note(connection, _NOTES + name, value, expected))
+
+    async def put_server(self, own: ServerRow, forget_before: int) -> Sequence[ServerRow]:
+        if Capability.SHARED not in self._engine.capabilities:
+            return [own]
+        return await self._units.write(lambda connection: _put_server(connection, own, forget_before))
+
+    async def remove_server(self, server_id: str) -> None:
+        if Capability.SHARED in self._engine.capabilities:
+            await self._units.write(lambda connection: connection.execute(servers.delete().where(servers.c.id == server_id)))
 
     async def info(self, tenant: str, *, totals: bool) -> StoreInfo:
         def unit(connection: Connection) -> StoreInfo:
@@ -66,6 +79,14 @@ class SqlMaintenance:
         problem, failed_at = self._writes.failure
         recent = time.monotonic() - failed_at < _UNWELL_FOR_S
         return problem if recent and problem in self._engine.of_writes else None
+
+
+def _put_server(connection: Connection, own: ServerRow, forget_before: int) -> list[ServerRow]:
+    changed = servers.update().where(servers.c.id == own.id).values(seen_time=own.seen_time)
+    if not connection.execute(changed).rowcount:
+        connection.execute(servers.insert(), asdict(own))
+    connection.execute(servers.delete().where(servers.c.seen_time < forget_before))
+    return [ServerRow(*row) for row in connection.execute(sa.select(servers))]
 
 
 def _put_note(connection: Connection, key: str, value: str, expected: str | None) -> bool:

@@ -261,6 +261,8 @@ class SqlStore:
         self.put_note = maintenance.put_note
         self.info = maintenance.info
         self.ping = maintenance.ping
+        self.put_server = maintenance.put_server
+        self.remove_server = maintenance.remove_server
 
 
 @asynccontextmanager

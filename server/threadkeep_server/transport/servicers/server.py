@@ -14,8 +14,10 @@ from ...domain.rates import QuotaUse
 from ...domain.roles import NAMES
 from ...domain.validation import Limits
 from ...service.audit import AuditService
+from ...service.fleet import Fleet, FleetServer
 from ...service.server import ServerService
 from ..convert.audit import audit_query_of, audit_record_to
+from ..convert.sessions import set_time
 from ..page_tokens import PageTokens
 
 _LATEST_S = 253_402_300_799
@@ -41,6 +43,7 @@ class ServerServicer:
         self,
         server: ServerService,
         audit: AuditService,
+        fleet: Fleet,
         limits: Limits,
         tokens: PageTokens,
         about: About,
@@ -50,6 +53,7 @@ class ServerServicer:
         self._used = used
         self._server = server
         self._audit = audit
+        self._fleet = fleet
         self._tokens = tokens
         self._limits = limits
         self._about = about
@@ -73,6 +77,7 @@ class ServerServicer:
             embedder_model=model,
             embeddings=pb.EmbeddingStatus(enabled=bool(model), waiting=await self._server.waiting(caller)),
             caller=self._caller(caller),
+            servers=map(_server_to, self._fleet.servers(caller)),
         )
 
     async def ListAuditRecords(self, request: pb.ListAuditRecordsRequest, caller: Caller) -> pb.ListAuditRecordsResponse:
@@ -110,6 +115,16 @@ class ServerServicer:
             "tools": True,
         }
         return [name for name, there in has.items() if there]
+
+
+def _server_to(server: FleetServer) -> pb.FleetServer:
+    row = server.row
+    made = pb.FleetServer(
+        id=row.id, version=row.version, metrics_address=row.metrics_address, answering=server.answering, gone=server.gone
+    )
+    set_time(made.start_time, row.start_time)
+    set_time(made.seen_time, row.seen_time)
+    return made
 
 
 def limits_to(limits: Limits) -> pb.ServerLimits:

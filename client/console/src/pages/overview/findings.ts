@@ -47,6 +47,9 @@ export function findingsOf(info: GetServerInfoResponse, metrics: Metrics | undef
     if (name.endsWith("_per_tenant") && used !== undefined && used >= limit * ALMOST) found.push({ level: "warn", ...words.quota(text.access.quota(name)) });
   }
   const { searchIndex, embeddings, summarizerModel } = info;
+  const gone = info.servers.filter((server) => server.gone).length;
+  if (gone > 0) found.push({ level: "warn", ...words.gone(gone) });
+  if (new Set(info.servers.filter((server) => !server.gone).map(({ version }) => version)).size > 1) found.push({ level: "hint", ...words.versions });
   if (IS_PLAIN) found.push({ level: "bad", ...words.plain });
   if (info.engine.includes("memory")) found.push({ level: "bad", ...words.inMemory });
   if (info.durability.includes("synchronous=") && !/FULL|EXTRA/i.test(info.durability)) found.push({ level: "warn", ...words.durability(info.durability) });

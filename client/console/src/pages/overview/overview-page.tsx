@@ -9,6 +9,7 @@ import { duration } from "../../components/time";
 import { text } from "../../text";
 import { Charts, SAMPLING } from "./charts";
 import { findingsOf } from "./findings";
+import { Servers } from "./servers";
 import "./overview.css";
 
 /** Milliseconds between two reads. */
@@ -38,6 +39,7 @@ export function OverviewPage() {
           <Numbers info={data} hasTotals={!isRefused} />
           <Charts metrics={metrics.data} error={metrics.error} />
           <Findings info={data} metrics={metrics.error ? undefined : metrics.data} />
+          <Servers servers={data.servers} />
           <Facts info={data} />
         </>
       )}

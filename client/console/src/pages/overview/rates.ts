@@ -7,7 +7,7 @@ export const GROUPS: readonly Group[] = ["appends", "reads", "searches"];
 
 const SEARCHES = new Set(["SearchEvents", "SearchMemory"]);
 /** The console's own look at the server. */
-const OWN = new Set(["GetServerInfo"]);
+const OWN = new Set(["GetServerInfo", "ListAuditRecords"]);
 
 function groupOf(rpc: string): Group | undefined {
   if (rpc === "AppendEvents") return "appends";

@@ -12,10 +12,10 @@ import typer
 from rich.text import Text
 
 from ... import AsyncClient
-from ...v1.server_service_pb2 import GetServerInfoResponse
+from ...v1.server_service_pb2 import FleetServer, GetServerInfoResponse
 from ..errors import CliError, Exit, counted, one_line
 from ..options import Address, Json, Token, cli_of
-from ..render.output import console, facts, print_json, table
+from ..render.output import console, facts, print_json, shown_time, table
 
 ConfigFile = Annotated[
     Path | None,
@@ -134,6 +134,7 @@ def info(
         "search_index": index,
         "schema_version": answer.schema_version,
         "store_id": answer.store_id,
+        "servers": [_server_json(server) for server in answer.servers],
     }
     if cli.json:
         print_json(found)
@@ -144,8 +145,26 @@ def info(
     waiting = f", {counted(embeddings['waiting'], 'text')} waiting" if embeddings["waiting"] else ""
     found["embeddings"] = f"on{waiting}" if embeddings["enabled"] else "off"
     found["search_index"] = f"on{behind}" if index["enabled"] else "off"
+    found["servers"] = "\n".join(map(_server_line, answer.servers))
     found["limits"] = "\n".join(f"{name} {value:,}" for name, value in limits.items())
     console().print(facts([(name.replace("_", " "), _shown(value)) for name, value in found.items()]))
+
+
+def _server_json(server: FleetServer) -> dict[str, object]:
+    return {
+        "id": server.id,
+        "version": server.version,
+        "start_time": server.start_time.ToJsonString(),
+        "seen_time": server.seen_time.ToJsonString(),
+        "metrics_address": server.metrics_address,
+        "answering": server.answering,
+        "gone": server.gone,
+    }
+
+
+def _server_line(server: FleetServer) -> str:
+    state = f"gone, last seen {shown_time(server.seen_time)}" if server.gone else "answers" if server.answering else "serves"
+    return f"{server.id} {server.version}, started {shown_time(server.start_time)}, {state}"
 
 
 @db_app.command("upgrade")

@@ -56,6 +56,8 @@ class Capability(enum.Enum):
     """The stored functions of the schema: a group of writes in one round trip."""
     EXTENSIONS = enum.auto()
     """PostgreSQL's extensions, where they are installed and the user may create them."""
+    SHARED = enum.auto()
+    """Several servers may use the database at a time."""
 
 
 @dataclass(frozen=True, slots=True)

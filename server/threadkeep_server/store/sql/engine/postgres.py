@@ -61,7 +61,7 @@ class PostgresEngine:
     name = "postgresql"
     durability = "unknown"
     of_writes = frozenset(_PROBLEMS[state] for state in ("53100", "58", "25006"))
-    capabilities = frozenset({Capability.TSVECTOR, Capability.FUNCTIONS, Capability.EXTENSIONS})
+    capabilities = frozenset({Capability.TSVECTOR, Capability.FUNCTIONS, Capability.EXTENSIONS, Capability.SHARED})
 
     def __init__(self, url: str, options: SqlOptions) -> None:
         connecting: dict[str, Any] = {

@@ -30,7 +30,7 @@ from ....domain.model import POSITION_STEP
 from .minutes import minute_of
 
 # The schema of a database, and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 19
+SCHEMA_VERSION = 20
 # 18: older code would append to a session under the name of its former owner.
 OLDEST_CODE_THAT_CAN_RUN = 18
 

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/server_service.proto.
  */
 export const file_threadkeep_v1_server_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxIoECChdMaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBIOCgZtZXRob2QYASABKAkSGwoOY2FsbGVyX3VzZXJfaWQYAiABKAlIAIgBARISCgpzZXNzaW9uX2lkGAMgASgJEg8KB291dGNvbWUYBCABKAkSLQoJZnJvbV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYByABKAUSEgoKcGFnZV90b2tlbhgIIAEoCUIRCg9fY2FsbGVyX3VzZXJfaWQiYAoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEisKB3JlY29yZHMYASADKAsyGi50aHJlYWRrZWVwLnYxLkF1ZGl0UmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLuAQoLQXVkaXRSZWNvcmQSLgoKYmVnaW5fdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGbWV0aG9kGAIgASgJEhsKDmNhbGxlcl91c2VyX2lkGAMgASgJSACIAQESFwoKY2FsbGVyX2FwcBgEIAEoCUgBiAEBEgwKBHBlZXIYBSABKAkSEwoLdGFyZ2V0X2pzb24YBiABKAkSDwoHb3V0Y29tZRgHIAEoCRITCgtkdXJhdGlvbl9tcxgIIAEoAUIRCg9fY2FsbGVyX3VzZXJfaWRCDQoLX2NhbGxlcl9hcHAi0QEKDFNlcnZlckxpbWl0cxIXCg9tYXhfZXZlbnRfYnl0ZXMYASABKAMSGAoQbWF4X2JhdGNoX2V2ZW50cxgCIAEoBRIXCg9tYXhfYmF0Y2hfYnl0ZXMYAyABKAMSFQoNbWF4X3BhZ2Vfc2l6ZRgEIAEoBRIaChJtYXhfcmVzcG9uc2VfYnl0ZXMYBSABKAMSIwobZGVmYXVsdF9zZXNzaW9uX3R0bF9zZWNvbmRzGAYgASgDEh0KFWRlZmF1bHRfY29udGV4dF9ieXRlcxgHIAEoAyI5ChFTZWFyY2hJbmRleFN0YXR1cxIPCgdlbmFibGVkGAEgASgIEhMKC2xhZ19iYXRjaGVzGAIgASgDIjMKD0VtYmVkZGluZ1N0YXR1cxIPCgdlbmFibGVkGAEgASgIEg8KB3dhaXRpbmcYAiABKAMiRgoLUXVvdGFTdGF0dXMSDAoEbmFtZRgBIAEoCRINCgVsaW1pdBgCIAEoARIRCgR1c2VkGAMgASgBSACIAQFCBwoFX3VzZWQi2gEKDENhbGxlclN0YXR1cxIVCg1hdXRoZW50aWNhdGVkGAEgASgIEg4KBnRlbmFudBgCIAEoCRILCgNhcHAYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIoCgVyb2xlcxgFIAMoDjIZLnRocmVhZGtlZXAudjEuQWNjZXNzUm9sZRIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGcXVvdGFzGAcgAygLMhoudGhyZWFka2VlcC52MS5RdW90YVN0YXR1cyIuChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdBIWCg5pbmNsdWRlX3RvdGFscxgBIAEoCCLJAwoVR2V0U2VydmVySW5mb1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSDgoGZW5naW5lGAIgASgJEhIKCmR1cmFiaWxpdHkYAyABKAkSKwoGbGltaXRzGAQgASgLMhsudGhyZWFka2VlcC52MS5TZXJ2ZXJMaW1pdHMSFAoMY2FwYWJpbGl0aWVzGAUgAygJEhYKDnNjaGVtYV92ZXJzaW9uGAYgASgFEjYKDHNlYXJjaF9pbmRleBgHIAEoCzIgLnRocmVhZGtlZXAudjEuU2VhcmNoSW5kZXhTdGF0dXMSFgoOdG90YWxfc2Vzc2lvbnMYCCABKAMSFAoMdG90YWxfZXZlbnRzGAkgASgDEhAKCHN0b3JlX2lkGAogASgJEhUKDXRva2VuX2NvdW50ZXIYCyABKAkSGAoQc3VtbWFyaXplcl9tb2RlbBgMIAEoCRIWCg5lbWJlZGRlcl9tb2RlbBgNIAEoCRIyCgplbWJlZGRpbmdzGA4gASgLMh4udGhyZWFka2VlcC52MS5FbWJlZGRpbmdTdGF0dXMSKwoGY2FsbGVyGA8gASgLMhsudGhyZWFka2VlcC52MS5DYWxsZXJTdGF0dXMy4gEKDVNlcnZlclNlcnZpY2USYwoNR2V0U2VydmVySW5mbxIjLnRocmVhZGtlZXAudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkdldFNlcnZlckluZm9SZXNwb25zZSIHkAIBiLYYARJsChBMaXN0QXVkaXRSZWNvcmRzEiYudGhyZWFka2VlcC52MS5MaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBonLnRocmVhZGtlZXAudjEuTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlIgeQAgGIthgFQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_access]);
+  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxIoECChdMaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBIOCgZtZXRob2QYASABKAkSGwoOY2FsbGVyX3VzZXJfaWQYAiABKAlIAIgBARISCgpzZXNzaW9uX2lkGAMgASgJEg8KB291dGNvbWUYBCABKAkSLQoJZnJvbV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYByABKAUSEgoKcGFnZV90b2tlbhgIIAEoCUIRCg9fY2FsbGVyX3VzZXJfaWQiYAoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEisKB3JlY29yZHMYASADKAsyGi50aHJlYWRrZWVwLnYxLkF1ZGl0UmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLuAQoLQXVkaXRSZWNvcmQSLgoKYmVnaW5fdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGbWV0aG9kGAIgASgJEhsKDmNhbGxlcl91c2VyX2lkGAMgASgJSACIAQESFwoKY2FsbGVyX2FwcBgEIAEoCUgBiAEBEgwKBHBlZXIYBSABKAkSEwoLdGFyZ2V0X2pzb24YBiABKAkSDwoHb3V0Y29tZRgHIAEoCRITCgtkdXJhdGlvbl9tcxgIIAEoAUIRCg9fY2FsbGVyX3VzZXJfaWRCDQoLX2NhbGxlcl9hcHAi0QEKDFNlcnZlckxpbWl0cxIXCg9tYXhfZXZlbnRfYnl0ZXMYASABKAMSGAoQbWF4X2JhdGNoX2V2ZW50cxgCIAEoBRIXCg9tYXhfYmF0Y2hfYnl0ZXMYAyABKAMSFQoNbWF4X3BhZ2Vfc2l6ZRgEIAEoBRIaChJtYXhfcmVzcG9uc2VfYnl0ZXMYBSABKAMSIwobZGVmYXVsdF9zZXNzaW9uX3R0bF9zZWNvbmRzGAYgASgDEh0KFWRlZmF1bHRfY29udGV4dF9ieXRlcxgHIAEoAyI5ChFTZWFyY2hJbmRleFN0YXR1cxIPCgdlbmFibGVkGAEgASgIEhMKC2xhZ19iYXRjaGVzGAIgASgDIjMKD0VtYmVkZGluZ1N0YXR1cxIPCgdlbmFibGVkGAEgASgIEg8KB3dhaXRpbmcYAiABKAMiRgoLUXVvdGFTdGF0dXMSDAoEbmFtZRgBIAEoCRINCgVsaW1pdBgCIAEoARIRCgR1c2VkGAMgASgBSACIAQFCBwoFX3VzZWQi2gEKDENhbGxlclN0YXR1cxIVCg1hdXRoZW50aWNhdGVkGAEgASgIEg4KBnRlbmFudBgCIAEoCRILCgNhcHAYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIoCgVyb2xlcxgFIAMoDjIZLnRocmVhZGtlZXAudjEuQWNjZXNzUm9sZRIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGcXVvdGFzGAcgAygLMhoudGhyZWFka2VlcC52MS5RdW90YVN0YXR1cyLDAQoLRmxlZXRTZXJ2ZXISCgoCaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIuCgpzdGFydF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglzZWVuX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD21ldHJpY3NfYWRkcmVzcxgFIAEoCRIRCglhbnN3ZXJpbmcYBiABKAgSDAoEZ29uZRgHIAEoCCIuChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdBIWCg5pbmNsdWRlX3RvdGFscxgBIAEoCCL2AwoVR2V0U2VydmVySW5mb1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSDgoGZW5naW5lGAIgASgJEhIKCmR1cmFiaWxpdHkYAyABKAkSKwoGbGltaXRzGAQgASgLMhsudGhyZWFka2VlcC52MS5TZXJ2ZXJMaW1pdHMSFAoMY2FwYWJpbGl0aWVzGAUgAygJEhYKDnNjaGVtYV92ZXJzaW9uGAYgASgFEjYKDHNlYXJjaF9pbmRleBgHIAEoCzIgLnRocmVhZGtlZXAudjEuU2VhcmNoSW5kZXhTdGF0dXMSFgoOdG90YWxfc2Vzc2lvbnMYCCABKAMSFAoMdG90YWxfZXZlbnRzGAkgASgDEhAKCHN0b3JlX2lkGAogASgJEhUKDXRva2VuX2NvdW50ZXIYCyABKAkSGAoQc3VtbWFyaXplcl9tb2RlbBgMIAEoCRIWCg5lbWJlZGRlcl9tb2RlbBgNIAEoCRIyCgplbWJlZGRpbmdzGA4gASgLMh4udGhyZWFka2VlcC52MS5FbWJlZGRpbmdTdGF0dXMSKwoGY2FsbGVyGA8gASgLMhsudGhyZWFka2VlcC52MS5DYWxsZXJTdGF0dXMSKwoHc2VydmVycxgQIAMoCzIaLnRocmVhZGtlZXAudjEuRmxlZXRTZXJ2ZXIy4gEKDVNlcnZlclNlcnZpY2USYwoNR2V0U2VydmVySW5mbxIjLnRocmVhZGtlZXAudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkdldFNlcnZlckluZm9SZXNwb25zZSIHkAIBiLYYARJsChBMaXN0QXVkaXRSZWNvcmRzEiYudGhyZWFka2VlcC52MS5MaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBonLnRocmVhZGtlZXAudjEuTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlIgeQAgGIthgFQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_access]);
 
 /**
  * Request of ListAuditRecords. A record must match all fields that are set.
@@ -408,6 +408,70 @@ export const CallerStatusSchema: GenMessage<CallerStatus> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_server_service, 7);
 
 /**
+ * A server of those that share the database, by the row that it keeps there.
+ *
+ * @generated from message threadkeep.v1.FleetServer
+ */
+export type FleetServer = Message<"threadkeep.v1.FleetServer"> & {
+  /**
+   * Id of the process. A server that is started again has another one.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Version of the server.
+   *
+   * @generated from field: string version = 2;
+   */
+  version: string;
+
+  /**
+   * Time at which it started, by its clock.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 3;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+   *
+   * @generated from field: google.protobuf.Timestamp seen_time = 4;
+   */
+  seenTime?: Timestamp | undefined;
+
+  /**
+   * Host and port where it serves metrics. Empty if that is not known, and for callers without the role OPS.
+   *
+   * @generated from field: string metrics_address = 5;
+   */
+  metricsAddress: string;
+
+  /**
+   * True of the server that answers.
+   *
+   * @generated from field: bool answering = 6;
+   */
+  answering: boolean;
+
+  /**
+   * True if it gave no sign of life for 60 seconds: it crashed, hangs, or does not reach the database. A server that stops
+   * leaves at once; one that is gone is listed for an hour.
+   *
+   * @generated from field: bool gone = 7;
+   */
+  gone: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.FleetServer.
+ * Use `create(FleetServerSchema)` to create a new message.
+ */
+export const FleetServerSchema: GenMessage<FleetServer> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 8);
+
+/**
  * Request of GetServerInfo.
  *
  * @generated from message threadkeep.v1.GetServerInfoRequest
@@ -426,7 +490,7 @@ export type GetServerInfoRequest = Message<"threadkeep.v1.GetServerInfoRequest">
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 8);
+  messageDesc(file_threadkeep_v1_server_service, 9);
 
 /**
  * Response of GetServerInfo.
@@ -538,6 +602,14 @@ export type GetServerInfoResponse = Message<"threadkeep.v1.GetServerInfoResponse
    * @generated from field: threadkeep.v1.CallerStatus caller = 15;
    */
   caller?: CallerStatus | undefined;
+
+  /**
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   *
+   * @generated from field: repeated threadkeep.v1.FleetServer servers = 16;
+   */
+  servers: FleetServer[];
 };
 
 /**
@@ -545,7 +617,7 @@ export type GetServerInfoResponse = Message<"threadkeep.v1.GetServerInfoResponse
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 9);
+  messageDesc(file_threadkeep_v1_server_service, 10);
 
 /**
  * Describes the server.

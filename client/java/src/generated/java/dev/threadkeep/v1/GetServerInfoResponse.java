@@ -41,6 +41,7 @@ private static final long serialVersionUID = 0L;
     tokenCounter_ = "";
     summarizerModel_ = "";
     embedderModel_ = "";
+    servers_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -636,6 +637,72 @@ private static final long serialVersionUID = 0L;
     return caller_ == null ? dev.threadkeep.v1.CallerStatus.getDefaultInstance() : caller_;
   }
 
+  public static final int SERVERS_FIELD_NUMBER = 16;
+  @SuppressWarnings("serial")
+  private java.util.List<dev.threadkeep.v1.FleetServer> servers_;
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<dev.threadkeep.v1.FleetServer> getServersList() {
+    return servers_;
+  }
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends dev.threadkeep.v1.FleetServerOrBuilder> 
+      getServersOrBuilderList() {
+    return servers_;
+  }
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  @java.lang.Override
+  public int getServersCount() {
+    return servers_.size();
+  }
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.FleetServer getServers(int index) {
+    return servers_.get(index);
+  }
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  @java.lang.Override
+  public dev.threadkeep.v1.FleetServerOrBuilder getServersOrBuilder(
+      int index) {
+    return servers_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -694,6 +761,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000008) != 0)) {
       output.writeMessage(15, getCaller());
+    }
+    for (int i = 0; i < servers_.size(); i++) {
+      output.writeMessage(16, servers_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -761,6 +831,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, getCaller());
     }
+    for (int i = 0; i < servers_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, servers_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -818,6 +892,8 @@ private static final long serialVersionUID = 0L;
       if (!getCaller()
           .equals(other.getCaller())) return false;
     }
+    if (!getServersList()
+        .equals(other.getServersList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -870,6 +946,10 @@ private static final long serialVersionUID = 0L;
     if (hasCaller()) {
       hash = (37 * hash) + CALLER_FIELD_NUMBER;
       hash = (53 * hash) + getCaller().hashCode();
+    }
+    if (getServersCount() > 0) {
+      hash = (37 * hash) + SERVERS_FIELD_NUMBER;
+      hash = (53 * hash) + getServersList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1009,6 +1089,7 @@ private static final long serialVersionUID = 0L;
         internalGetSearchIndexFieldBuilder();
         internalGetEmbeddingsFieldBuilder();
         internalGetCallerFieldBuilder();
+        internalGetServersFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1047,6 +1128,13 @@ private static final long serialVersionUID = 0L;
         callerBuilder_.dispose();
         callerBuilder_ = null;
       }
+      if (serversBuilder_ == null) {
+        servers_ = java.util.Collections.emptyList();
+      } else {
+        servers_ = null;
+        serversBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00008000);
       return this;
     }
 
@@ -1073,9 +1161,22 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public dev.threadkeep.v1.GetServerInfoResponse buildPartial() {
       dev.threadkeep.v1.GetServerInfoResponse result = new dev.threadkeep.v1.GetServerInfoResponse(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(dev.threadkeep.v1.GetServerInfoResponse result) {
+      if (serversBuilder_ == null) {
+        if (((bitField0_ & 0x00008000) != 0)) {
+          servers_ = java.util.Collections.unmodifiableList(servers_);
+          bitField0_ = (bitField0_ & ~0x00008000);
+        }
+        result.servers_ = servers_;
+      } else {
+        result.servers_ = serversBuilder_.build();
+      }
     }
 
     private void buildPartial0(dev.threadkeep.v1.GetServerInfoResponse result) {
@@ -1220,6 +1321,32 @@ private static final long serialVersionUID = 0L;
       if (other.hasCaller()) {
         mergeCaller(other.getCaller());
       }
+      if (serversBuilder_ == null) {
+        if (!other.servers_.isEmpty()) {
+          if (servers_.isEmpty()) {
+            servers_ = other.servers_;
+            bitField0_ = (bitField0_ & ~0x00008000);
+          } else {
+            ensureServersIsMutable();
+            servers_.addAll(other.servers_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.servers_.isEmpty()) {
+          if (serversBuilder_.isEmpty()) {
+            serversBuilder_.dispose();
+            serversBuilder_ = null;
+            servers_ = other.servers_;
+            bitField0_ = (bitField0_ & ~0x00008000);
+            serversBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetServersFieldBuilder() : null;
+          } else {
+            serversBuilder_.addAllMessages(other.servers_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1330,6 +1457,19 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00004000;
               break;
             } // case 122
+            case 130: {
+              dev.threadkeep.v1.FleetServer m =
+                  input.readMessage(
+                      dev.threadkeep.v1.FleetServer.parser(),
+                      extensionRegistry);
+              if (serversBuilder_ == null) {
+                ensureServersIsMutable();
+                servers_.add(m);
+              } else {
+                serversBuilder_.addMessage(m);
+              }
+              break;
+            } // case 130
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2896,6 +3036,336 @@ private static final long serialVersionUID = 0L;
         caller_ = null;
       }
       return callerBuilder_;
+    }
+
+    private java.util.List<dev.threadkeep.v1.FleetServer> servers_ =
+      java.util.Collections.emptyList();
+    private void ensureServersIsMutable() {
+      if (!((bitField0_ & 0x00008000) != 0)) {
+        servers_ = new java.util.ArrayList<dev.threadkeep.v1.FleetServer>(servers_);
+        bitField0_ |= 0x00008000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.threadkeep.v1.FleetServer, dev.threadkeep.v1.FleetServer.Builder, dev.threadkeep.v1.FleetServerOrBuilder> serversBuilder_;
+
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public java.util.List<dev.threadkeep.v1.FleetServer> getServersList() {
+      if (serversBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(servers_);
+      } else {
+        return serversBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public int getServersCount() {
+      if (serversBuilder_ == null) {
+        return servers_.size();
+      } else {
+        return serversBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public dev.threadkeep.v1.FleetServer getServers(int index) {
+      if (serversBuilder_ == null) {
+        return servers_.get(index);
+      } else {
+        return serversBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public Builder setServers(
+        int index, dev.threadkeep.v1.FleetServer value) {
+      if (serversBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureServersIsMutable();
+        servers_.set(index, value);
+        onChanged();
+      } else {
+        serversBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public Builder setServers(
+        int index, dev.threadkeep.v1.FleetServer.Builder builderForValue) {
+      if (serversBuilder_ == null) {
+        ensureServersIsMutable();
+        servers_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        serversBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public Builder addServers(dev.threadkeep.v1.FleetServer value) {
+      if (serversBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureServersIsMutable();
+        servers_.add(value);
+        onChanged();
+      } else {
+        serversBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public Builder addServers(
+        int index, dev.threadkeep.v1.FleetServer value) {
+      if (serversBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureServersIsMutable();
+        servers_.add(index, value);
+        onChanged();
+      } else {
+        serversBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public Builder addServers(
+        dev.threadkeep.v1.FleetServer.Builder builderForValue) {
+      if (serversBuilder_ == null) {
+        ensureServersIsMutable();
+        servers_.add(builderForValue.build());
+        onChanged();
+      } else {
+        serversBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public Builder addServers(
+        int index, dev.threadkeep.v1.FleetServer.Builder builderForValue) {
+      if (serversBuilder_ == null) {
+        ensureServersIsMutable();
+        servers_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        serversBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public Builder addAllServers(
+        java.lang.Iterable<? extends dev.threadkeep.v1.FleetServer> values) {
+      if (serversBuilder_ == null) {
+        ensureServersIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, servers_);
+        onChanged();
+      } else {
+        serversBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public Builder clearServers() {
+      if (serversBuilder_ == null) {
+        servers_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00008000);
+        onChanged();
+      } else {
+        serversBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public Builder removeServers(int index) {
+      if (serversBuilder_ == null) {
+        ensureServersIsMutable();
+        servers_.remove(index);
+        onChanged();
+      } else {
+        serversBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public dev.threadkeep.v1.FleetServer.Builder getServersBuilder(
+        int index) {
+      return internalGetServersFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public dev.threadkeep.v1.FleetServerOrBuilder getServersOrBuilder(
+        int index) {
+      if (serversBuilder_ == null) {
+        return servers_.get(index);  } else {
+        return serversBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public java.util.List<? extends dev.threadkeep.v1.FleetServerOrBuilder> 
+         getServersOrBuilderList() {
+      if (serversBuilder_ != null) {
+        return serversBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(servers_);
+      }
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public dev.threadkeep.v1.FleetServer.Builder addServersBuilder() {
+      return internalGetServersFieldBuilder().addBuilder(
+          dev.threadkeep.v1.FleetServer.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public dev.threadkeep.v1.FleetServer.Builder addServersBuilder(
+        int index) {
+      return internalGetServersFieldBuilder().addBuilder(
+          index, dev.threadkeep.v1.FleetServer.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+     * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+     * </pre>
+     *
+     * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+     */
+    public java.util.List<dev.threadkeep.v1.FleetServer.Builder> 
+         getServersBuilderList() {
+      return internalGetServersFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.threadkeep.v1.FleetServer, dev.threadkeep.v1.FleetServer.Builder, dev.threadkeep.v1.FleetServerOrBuilder> 
+        internalGetServersFieldBuilder() {
+      if (serversBuilder_ == null) {
+        serversBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            dev.threadkeep.v1.FleetServer, dev.threadkeep.v1.FleetServer.Builder, dev.threadkeep.v1.FleetServerOrBuilder>(
+                servers_,
+                ((bitField0_ & 0x00008000) != 0),
+                getParentForChildren(),
+                isClean());
+        servers_ = null;
+      }
+      return serversBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.GetServerInfoResponse)

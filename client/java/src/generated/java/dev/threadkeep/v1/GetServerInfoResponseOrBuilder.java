@@ -328,4 +328,53 @@ public interface GetServerInfoResponseOrBuilder extends
    * <code>.threadkeep.v1.CallerStatus caller = 15 [json_name = "caller"];</code>
    */
   dev.threadkeep.v1.CallerStatusOrBuilder getCallerOrBuilder();
+
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  java.util.List<dev.threadkeep.v1.FleetServer> 
+      getServersList();
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  dev.threadkeep.v1.FleetServer getServers(int index);
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  int getServersCount();
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  java.util.List<? extends dev.threadkeep.v1.FleetServerOrBuilder> 
+      getServersOrBuilderList();
+  /**
+   * <pre>
+   * Servers that share the PostgreSQL database, the first started first; with other stores the one that answers. As of up to 20
+   * seconds ago. Empty for a caller that is bound to a user or an app, or has neither of the roles ADMIN and OPS.
+   * </pre>
+   *
+   * <code>repeated .threadkeep.v1.FleetServer servers = 16 [json_name = "servers"];</code>
+   */
+  dev.threadkeep.v1.FleetServerOrBuilder getServersOrBuilder(
+      int index);
 }

@@ -67,6 +67,11 @@ public final class ServerServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_CallerStatus_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_FleetServer_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_FleetServer_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_GetServerInfoRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -129,32 +134,40 @@ public final class ServerServiceOuterClass {
       "eR\005roles\022;\n\013expire_time\030\006 \001(\0132\032.google.p" +
       "rotobuf.TimestampR\nexpireTime\0222\n\006quotas\030" +
       "\007 \003(\0132\032.threadkeep.v1.QuotaStatusR\006quota" +
-      "s\"=\n\024GetServerInfoRequest\022%\n\016include_tot" +
-      "als\030\001 \001(\010R\rincludeTotals\"\377\004\n\025GetServerIn" +
-      "foResponse\022\030\n\007version\030\001 \001(\tR\007version\022\026\n\006" +
-      "engine\030\002 \001(\tR\006engine\022\036\n\ndurability\030\003 \001(\t" +
-      "R\ndurability\0223\n\006limits\030\004 \001(\0132\033.threadkee" +
-      "p.v1.ServerLimitsR\006limits\022\"\n\014capabilitie" +
-      "s\030\005 \003(\tR\014capabilities\022%\n\016schema_version\030" +
-      "\006 \001(\005R\rschemaVersion\022C\n\014search_index\030\007 \001" +
-      "(\0132 .threadkeep.v1.SearchIndexStatusR\013se" +
-      "archIndex\022%\n\016total_sessions\030\010 \001(\003R\rtotal" +
-      "Sessions\022!\n\014total_events\030\t \001(\003R\013totalEve" +
-      "nts\022\031\n\010store_id\030\n \001(\tR\007storeId\022#\n\rtoken_" +
-      "counter\030\013 \001(\tR\014tokenCounter\022)\n\020summarize" +
-      "r_model\030\014 \001(\tR\017summarizerModel\022%\n\016embedd" +
-      "er_model\030\r \001(\tR\rembedderModel\022>\n\nembeddi" +
-      "ngs\030\016 \001(\0132\036.threadkeep.v1.EmbeddingStatu" +
-      "sR\nembeddings\0223\n\006caller\030\017 \001(\0132\033.threadke" +
-      "ep.v1.CallerStatusR\006caller2\342\001\n\rServerSer" +
-      "vice\022c\n\rGetServerInfo\022#.threadkeep.v1.Ge" +
-      "tServerInfoRequest\032$.threadkeep.v1.GetSe" +
-      "rverInfoResponse\"\007\220\002\001\210\266\030\001\022l\n\020ListAuditRe" +
-      "cords\022&.threadkeep.v1.ListAuditRecordsRe" +
-      "quest\032\'.threadkeep.v1.ListAuditRecordsRe" +
-      "sponse\"\007\220\002\001\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z>" +
-      "github.com/threadkeep/threadkeep-go/thre" +
-      "adkeep/v1;threadkeepv1b\006proto3"
+      "s\"\206\002\n\013FleetServer\022\016\n\002id\030\001 \001(\tR\002id\022\030\n\007ver" +
+      "sion\030\002 \001(\tR\007version\0229\n\nstart_time\030\003 \001(\0132" +
+      "\032.google.protobuf.TimestampR\tstartTime\0227" +
+      "\n\tseen_time\030\004 \001(\0132\032.google.protobuf.Time" +
+      "stampR\010seenTime\022\'\n\017metrics_address\030\005 \001(\t" +
+      "R\016metricsAddress\022\034\n\tanswering\030\006 \001(\010R\tans" +
+      "wering\022\022\n\004gone\030\007 \001(\010R\004gone\"=\n\024GetServerI" +
+      "nfoRequest\022%\n\016include_totals\030\001 \001(\010R\rincl" +
+      "udeTotals\"\265\005\n\025GetServerInfoResponse\022\030\n\007v" +
+      "ersion\030\001 \001(\tR\007version\022\026\n\006engine\030\002 \001(\tR\006e" +
+      "ngine\022\036\n\ndurability\030\003 \001(\tR\ndurability\0223\n" +
+      "\006limits\030\004 \001(\0132\033.threadkeep.v1.ServerLimi" +
+      "tsR\006limits\022\"\n\014capabilities\030\005 \003(\tR\014capabi" +
+      "lities\022%\n\016schema_version\030\006 \001(\005R\rschemaVe" +
+      "rsion\022C\n\014search_index\030\007 \001(\0132 .threadkeep" +
+      ".v1.SearchIndexStatusR\013searchIndex\022%\n\016to" +
+      "tal_sessions\030\010 \001(\003R\rtotalSessions\022!\n\014tot" +
+      "al_events\030\t \001(\003R\013totalEvents\022\031\n\010store_id" +
+      "\030\n \001(\tR\007storeId\022#\n\rtoken_counter\030\013 \001(\tR\014" +
+      "tokenCounter\022)\n\020summarizer_model\030\014 \001(\tR\017" +
+      "summarizerModel\022%\n\016embedder_model\030\r \001(\tR" +
+      "\rembedderModel\022>\n\nembeddings\030\016 \001(\0132\036.thr" +
+      "eadkeep.v1.EmbeddingStatusR\nembeddings\0223" +
+      "\n\006caller\030\017 \001(\0132\033.threadkeep.v1.CallerSta" +
+      "tusR\006caller\0224\n\007servers\030\020 \003(\0132\032.threadkee" +
+      "p.v1.FleetServerR\007servers2\342\001\n\rServerServ" +
+      "ice\022c\n\rGetServerInfo\022#.threadkeep.v1.Get" +
+      "ServerInfoRequest\032$.threadkeep.v1.GetSer" +
+      "verInfoResponse\"\007\220\002\001\210\266\030\001\022l\n\020ListAuditRec" +
+      "ords\022&.threadkeep.v1.ListAuditRecordsReq" +
+      "uest\032\'.threadkeep.v1.ListAuditRecordsRes" +
+      "ponse\"\007\220\002\001\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z>g" +
+      "ithub.com/threadkeep/threadkeep-go/threa" +
+      "dkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -210,18 +223,24 @@ public final class ServerServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CallerStatus_descriptor,
         new java.lang.String[] { "Authenticated", "Tenant", "App", "UserId", "Roles", "ExpireTime", "Quotas", });
-    internal_static_threadkeep_v1_GetServerInfoRequest_descriptor =
+    internal_static_threadkeep_v1_FleetServer_descriptor =
       getDescriptor().getMessageTypes().get(8);
+    internal_static_threadkeep_v1_FleetServer_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_FleetServer_descriptor,
+        new java.lang.String[] { "Id", "Version", "StartTime", "SeenTime", "MetricsAddress", "Answering", "Gone", });
+    internal_static_threadkeep_v1_GetServerInfoRequest_descriptor =
+      getDescriptor().getMessageTypes().get(9);
     internal_static_threadkeep_v1_GetServerInfoRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetServerInfoRequest_descriptor,
         new java.lang.String[] { "IncludeTotals", });
     internal_static_threadkeep_v1_GetServerInfoResponse_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_threadkeep_v1_GetServerInfoResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetServerInfoResponse_descriptor,
-        new java.lang.String[] { "Version", "Engine", "Durability", "Limits", "Capabilities", "SchemaVersion", "SearchIndex", "TotalSessions", "TotalEvents", "StoreId", "TokenCounter", "SummarizerModel", "EmbedderModel", "Embeddings", "Caller", });
+        new java.lang.String[] { "Version", "Engine", "Durability", "Limits", "Capabilities", "SchemaVersion", "SearchIndex", "TotalSessions", "TotalEvents", "StoreId", "TokenCounter", "SummarizerModel", "EmbedderModel", "Embeddings", "Caller", "Servers", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Access.getDescriptor();
