@@ -13,7 +13,7 @@ from ..config.settings import ConfigError, Settings
 from ..domain.model import SECOND_NS
 from ..domain.validation import Limits
 from ..providers.embedders.base import Embedder
-from ..providers.embedders.factory import open_embedder
+from ..providers.embedders.factory import open_embedders
 from ..providers.embedders.options import EmbedderOptions
 from ..search.vectors import MatrixCache
 from ..service.memory.ingestion import AutoIngestion
@@ -67,10 +67,11 @@ async def open_search(settings: Settings, store: Store, codec: Codec, limits: Li
         # A search waits for the embedding of its query, for a short time only.
         timeout = min(options.timeout, _QUERY_S)
         soon = replace(options, timeout=timeout, deadline=_QUERY_S, max_attempts=2, backoff=0.1)
-        embedder, questions = _embedder(options), _embedder(soon)
+        opened = await asyncio.to_thread(_embedders, options, soon)
         vectors, facts = None, None
         added: Callable[[], None] = _no_embedder
-        if embedder is not None and questions is not None:
+        if opened is not None:
+            embedder, questions = opened
             stack.push_async_callback(questions.aclose)
             stack.push_async_callback(embedder.aclose)
             matrices = VectorCache(MatrixCache(settings.vector_cache_bytes), time.time_ns)
@@ -124,13 +125,17 @@ def _embedder_options(settings: Settings) -> EmbedderOptions:
             max_characters=settings.embedder_max_characters,
             query_prefix=settings.embedder_query_prefix,
             document_prefix=settings.embedder_document_prefix,
+            path=settings.embedder_path,
+            pooling=settings.embedder_pooling,
+            max_tokens=settings.embedder_max_tokens,
+            threads=settings.embedder_threads,
         )
     except ValueError as error:
         raise ConfigError([f"embedder: {error}"]) from None
 
 
-def _embedder(options: EmbedderOptions) -> Embedder | None:
+def _embedders(options: EmbedderOptions, soon: EmbedderOptions) -> tuple[Embedder, Embedder] | None:
     try:
-        return open_embedder(options)
+        return open_embedders(options, soon)
     except ValueError as error:
         raise ConfigError([f"embedder: {error}"]) from None

@@ -38,10 +38,11 @@ class SearchSettings(BaseSettings):
         le=100_000,
         description="Most searches at a time of one user, or of all callers of a tenant that are not bound to a user.",
     )
-    embedder: Annotated[Literal["", "hashing", "openai", "gemini"], BeforeValidator(lower)] = Field(
+    embedder: Annotated[Literal["", "hashing", "onnx", "openai", "gemini"], BeforeValidator(lower)] = Field(
         default="",
         description="Provider of embeddings for semantic search: `openai` (any endpoint with its embeddings API), `gemini` "
-        "(both require the extra `embedder`), or `hashing` (local, needs no model; tolerates typos, does not capture meaning). "
+        "(both require the extra `embedder`), `onnx` (a local model of `embedder_path`; requires the extra `embedder-local`), "
+        "or `hashing` (local, needs no model; tolerates typos, does not capture meaning). "
         "Empty: none; semantic searches are rejected.",
     )
     embedder_model: str = Field(default="", description="The model's name. Required with `openai` and `gemini`.")
@@ -52,6 +53,20 @@ class SearchSettings(BaseSettings):
         "Empty: the provider's own.",
     )
     embedder_api_key: str = Field(default="", repr=False, description="The API key. Providers' own endpoints require it.")
+    embedder_path: str = Field(
+        default="",
+        description="With `onnx`: the directory with `model.onnx` and `tokenizer.json`, or one file `*.onnx` of it. "
+        "Its own files give the pooling, the prefixes and the most tokens, unless settings do.",
+    )
+    embedder_pooling: Annotated[Literal["", "mean", "cls", "last"], BeforeValidator(lower)] = Field(
+        default="",
+        description="With `onnx`: how the vectors of tokens become one: `mean`, `cls` or `last`. "
+        "Empty: as the directory's `1_Pooling/config.json` says, otherwise `mean`.",
+    )
+    embedder_max_tokens: int = Field(
+        default=0, ge=0, le=65_536, description="With `onnx`: most tokens of a text that are embedded. 0: the model's limit."
+    )
+    embedder_threads: int = Field(default=1, ge=1, le=256, description="With `onnx`: threads that compute, at most.")
     embedder_dimensions: int = Field(
         default=0,
         ge=0,

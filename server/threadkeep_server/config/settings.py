@@ -209,7 +209,11 @@ class Settings(
     def _models(self) -> Self:
         for name in _ENDPOINTS:
             provider, variable = getattr(self, name), f"{ENV_PREFIX}{name.upper()}_MODEL"
-            if provider not in ("", "hashing") and not getattr(self, f"{name}_model"):
+            if provider == "onnx":
+                if not getattr(self, f"{name}_path"):
+                    variable = f"{ENV_PREFIX}{name.upper()}_PATH"
+                    raise ConfigError([f"{name}_path: must be set: {name} 'onnx' needs a directory; set {variable}"])
+            elif provider not in ("", "hashing") and not getattr(self, f"{name}_model"):
                 raise ConfigError([f"{name}_model: must be set: {name} {provider!r} needs the name of a model; set {variable}"])
         return self
 

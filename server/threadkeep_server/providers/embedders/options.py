@@ -7,11 +7,12 @@ import zlib
 from dataclasses import dataclass, field
 
 from ..endpoint import check_endpoint
+from ..onnx.files import POOLINGS
 
-PROVIDERS = ("hashing", "openai", "gemini")
+PROVIDERS = ("hashing", "onnx", "openai", "gemini")
 MAX_DIMENSIONS = 16_384
 _HASHING_DIMENSIONS = 384
-_ABOVE_ZERO = ("batch", "batch_characters", "timeout", "deadline", "max_attempts", "max_characters")
+_ABOVE_ZERO = ("batch", "batch_characters", "timeout", "deadline", "max_attempts", "max_characters", "threads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,8 @@ class EmbedderOptions:
     """The model of an embedder and its limits. Times are in seconds. Raises ValueError for invalid options.
 
     An empty `provider` means none. An empty `base_url` means the provider's own address, which requires a key. The hashing
-    embedder is local and uses only `dimensions` and `max_characters`.
+    embedder is local and uses only `dimensions` and `max_characters`. The embedder `onnx` is local: it uses `path` and the
+    fields after it, and no endpoint.
     """
 
     provider: str
@@ -45,11 +47,21 @@ class EmbedderOptions:
     """Precedes each query, for models trained with a prefix."""
     document_prefix: str = ""
     """Precedes each document."""
+    path: str = ""
+    """The directory of a local model, or its file `*.onnx`."""
+    pooling: str = ""
+    """mean, cls or last; empty: as the directory says, otherwise mean."""
+    max_tokens: int = 0
+    """Tokens of a text that are embedded; 0: the model's own limit, which is also the most."""
+    threads: int = 1
+    """Threads that compute for a local model."""
 
     def __post_init__(self) -> None:
         if self.provider and self.provider not in PROVIDERS:
             raise ValueError(f"no embedder {self.provider!r}; use one of {', '.join(PROVIDERS)}")
-        if self.provider not in {"", "hashing"}:
+        if self.provider == "onnx":
+            self._check_local()
+        elif self.provider not in {"", "hashing"}:
             self._check_endpoint()
         if not 0 <= self.dimensions <= MAX_DIMENSIONS:
             raise ValueError(f"the embedder's dimensions must be from 0 to {MAX_DIMENSIONS}")
@@ -58,6 +70,14 @@ class EmbedderOptions:
                 raise ValueError(f"the embedder's {name} must be above zero")
         if not 0 <= self.backoff < math.inf:
             raise ValueError("the embedder's backoff must not be negative")
+
+    def _check_local(self) -> None:
+        if not self.path:
+            raise ValueError("the embedder 'onnx' needs the path of a directory with model.onnx and tokenizer.json")
+        if self.pooling not in ("", *POOLINGS):
+            raise ValueError(f"the embedder's pooling must be one of {', '.join(POOLINGS)}")
+        if self.max_tokens < 0:
+            raise ValueError("the embedder's max_tokens must not be negative")
 
     def _check_endpoint(self) -> None:
         if not self.model:
@@ -72,9 +92,10 @@ class EmbedderOptions:
 
     @property
     def name(self) -> str:
-        """`Embedder.model`. Contains everything that changes the vector of a text; a document prefix by its CRC-32."""
+        """`Embedder.model`. Contains everything that changes the vector of a text; a document prefix by its CRC-32. Of `onnx`
+        it is complete only in the options that `open_onnx` returns."""
         if self.provider == "hashing":
             return f"hashing-v1-{self.hashing_dimensions}"
-        dimensions = f":{self.dimensions}" if self.dimensions else ""
+        dimensions = f":{self.dimensions}" if self.dimensions and self.provider != "onnx" else ""
         prefix = f"+{zlib.crc32(self.document_prefix.encode()):08x}" if self.document_prefix else ""
         return f"{self.provider}:{self.model}{dimensions}{prefix}"

@@ -14,7 +14,7 @@ from threadkeep_server.providers.embedders.options import EmbedderOptions
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"provider": "acme"}, "no embedder 'acme'; use one of hashing, openai, gemini"),
+        ({"provider": "acme"}, "no embedder 'acme'; use one of hashing, onnx, openai, gemini"),
         ({"model": ""}, "name of a model"),
         ({"api_key": ""}, "needs an API key"),
         ({"api_key": "sk-secret\n"}, "line break"),
