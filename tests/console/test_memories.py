@@ -58,3 +58,7 @@ def test_an_edit_does_not_overwrite_what_changed_while_the_editor_was_open(
     expect(page.get_by_text("Someone else has changed it meanwhile.")).to_be_visible()
     expect(page.get_by_text("Sits at the window.")).to_be_visible()
     assert [each.content.parts[0].text for each in memory.list()] == ["Sits at the window."]
+    expect(page.get_by_label("Text of the memory")).to_have_value("Sits at the aisle.")
+    page.get_by_role("button", name="Save mine instead").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    assert [each.content.parts[0].text for each in memory.list()] == ["Sits at the aisle."]

@@ -19,9 +19,10 @@ def _toolchain() -> None:
 
 
 @pytest.mark.linters
-def test_everything_is_typed() -> None:
+def test_everything_is_typed_and_its_units_pass() -> None:
     console.install()
     console.run("npm", "run", "check")
+    console.run("npm", "test")
 
 
 @pytest.mark.linters

@@ -24,7 +24,7 @@ interface Props {
 }
 
 export function BulkDelete({ bulk, selected, clear, filters }: Props) {
-  const { step, ask, askAll, run, stop, close } = bulk;
+  const { step, ask, askAgain, askAll, run, stop, close, cancel } = bulk;
   const isIdle = step.kind === "idle";
   if (isIdle && selected.length === 0 && !filters) return null;
   return (
@@ -47,7 +47,7 @@ export function BulkDelete({ bulk, selected, clear, filters }: Props) {
           <button type="button" onClick={stop}>{words.stop}</button>
         </p>
       )}
-      {step.kind === "confirming" && <Question refs={step.refs} cancel={close} confirm={(purge) => { clear(); void run(step.refs, purge); }} />}
+      {step.kind === "confirming" && <Question refs={step.refs} cancel={cancel} confirm={(purge) => { clear(); void run(step.refs, purge, step.before); }} />}
       {step.kind === "running" && (
         <p className="buttons">
           <progress max={step.all} value={step.done} aria-label={words.progress(step.done, step.all)} />
@@ -56,7 +56,7 @@ export function BulkDelete({ bulk, selected, clear, filters }: Props) {
         </p>
       )}
       {step.kind === "failed" && <Failure error={step.error} retry={close} />}
-      {step.kind === "finished" && <Outcome receipt={step.receipt} ask={ask} close={close} />}
+      {step.kind === "finished" && <Outcome receipt={step.receipt} askAgain={askAgain} close={close} />}
     </div>
   );
 }
@@ -97,7 +97,7 @@ function Question({ refs, cancel, confirm }: { refs: readonly SessionRef[]; canc
   );
 }
 
-function Outcome({ receipt, ask, close }: { receipt: Receipt; ask: (refs: SessionRef[]) => void; close: () => void }) {
+function Outcome({ receipt, askAgain, close }: { receipt: Receipt; askAgain: (before: Receipt) => void; close: () => void }) {
   const { deleted, missing, failed, left, events, memories } = receipt;
   const ids = () => deleted.map(({ sessionId }) => sessionId).join("\n");
   return (
@@ -120,7 +120,7 @@ function Outcome({ receipt, ask, close }: { receipt: Receipt; ask: (refs: Sessio
             ))}
             {failed.length > LISTED && <li className="quiet">{words.more(failed.length - LISTED)}</li>}
           </ul>
-          <button type="button" onClick={() => ask(failed.map(({ ref }) => ref))}>{words.retry}</button>
+          <button type="button" onClick={() => askAgain(receipt)}>{words.retry}</button>
         </div>
       )}
     </div>

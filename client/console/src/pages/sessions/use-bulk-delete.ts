@@ -35,7 +35,8 @@ export interface Receipt {
 export type Step =
   | { kind: "idle" }
   | { kind: "counting"; count: number }
-  | { kind: "confirming"; refs: SessionRef[] }
+  /** `before`: of the deletion that these are tried again of. */
+  | { kind: "confirming"; refs: SessionRef[]; before?: Receipt }
   | { kind: "running"; done: number; all: number }
   | { kind: "finished"; receipt: Receipt }
   | { kind: "failed"; error: Error };
@@ -49,11 +50,15 @@ export function useBulkDelete() {
   useEffect(() => () => stopping.current?.abort(), [client]);
 
   const ask = useCallback((refs: SessionRef[]) => setStep({ kind: "confirming", refs }), []);
+  /** Returns to the question, for those that failed and those that were left. */
+  const askAgain = useCallback((before: Receipt) => setStep({ kind: "confirming", refs: [...before.failed.map(({ ref }) => ref), ...before.left], before }), []);
   const stop = useCallback(() => stopping.current?.abort(), []);
   const close = useCallback(() => {
     stopping.current?.abort();
     setStep({ kind: "idle" });
   }, []);
+  /** Leaves the question. What was deleted before it stays on record. */
+  const cancel = useCallback(() => setStep((step) => (step.kind === "confirming" && step.before ? { kind: "finished", receipt: step.before } : step.kind === "confirming" ? { kind: "idle" } : step)), []);
 
   /** Collects all sessions that match, so that the question has their number. */
   const askAll = useCallback(
@@ -79,7 +84,7 @@ export function useBulkDelete() {
   );
 
   const run = useCallback(
-    async (refs: SessionRef[], purgeMemories: boolean) => {
+    async (refs: SessionRef[], purgeMemories: boolean, before?: Receipt) => {
       const stopper = (stopping.current = new AbortController());
       const receipt: Receipt = { deleted: [], missing: [], failed: [], left: [], events: 0n, memories: 0n, began: new Date(), ended: new Date() };
       let next = 0;
@@ -107,11 +112,23 @@ export function useBulkDelete() {
       await Promise.all(Array.from({ length: AT_ONCE }, work));
       receipt.left = refs.slice(next);
       receipt.ended = new Date();
-      setStep({ kind: "finished", receipt });
+      setStep({ kind: "finished", receipt: before ? joined(before, receipt) : receipt });
     },
     [client],
   );
-  return { step, ask, askAll, run, stop, close };
+  return { step, ask, askAgain, askAll, run, stop, close, cancel };
+}
+
+/** Returns one receipt of a deletion and of its repetition, in which all is tried again that was not deleted. */
+function joined(before: Receipt, again: Receipt): Receipt {
+  return {
+    ...again,
+    deleted: [...before.deleted, ...again.deleted],
+    missing: [...before.missing, ...again.missing],
+    events: before.events + again.events,
+    memories: before.memories + again.memories,
+    began: before.began,
+  };
 }
 
 /** Returns the receipt as JSON, for a file or a ticket. */
