@@ -15,6 +15,10 @@ from ..domain.validation import Limits
 from ..providers.embedders.base import Embedder
 from ..providers.embedders.factory import open_embedders
 from ..providers.embedders.options import EmbedderOptions
+from ..providers.rerankers.base import RerankCounts
+from ..providers.rerankers.bounded import BoundedReranker
+from ..providers.rerankers.factory import open_reranker
+from ..providers.rerankers.options import RerankerOptions
 from ..search.vectors import MatrixCache
 from ..service.memory.ingestion import AutoIngestion
 from ..service.memory.memories import MemoryService
@@ -32,7 +36,7 @@ from ..service.tools.tools import RecallTools
 from ..store.contract.codec import Codec
 from ..store.contract.store import Store
 from ..store.contract.vectors import Source
-from ..transport.http.metrics import EmbeddingStats
+from ..transport.http.metrics import EmbeddingStats, Sources
 from ..transport.wire.memory_text import MemoryTextReader
 from .compaction import end
 
@@ -44,7 +48,7 @@ _POLL_S = 1.0
 @dataclass(frozen=True, slots=True)
 class SearchServices:
     """The use cases of search and memory. `before_delete`: called before expired sessions are deleted, None: nothing; `facts`:
-    the state of embedding, None without an embedder."""
+    the state of embedding, None without an embedder; `reranked`: the searches that were reranked, None without a reranker."""
 
     literal: LiteralSearch
     ranked: RankedSearch
@@ -52,6 +56,11 @@ class SearchServices:
     tools: RecallTools
     before_delete: BeforeDelete | None
     facts: EmbeddingFacts | None
+    reranked: RerankCounts | None = None
+
+    def measured(self, sources: Sources) -> Sources:
+        """Returns the sources of metrics, with those of search."""
+        return replace(sources, embedding=self.stats, reranked=self.reranked)
 
     def stats(self) -> EmbeddingStats | None:
         """Returns the metrics of embedding; None without an embedder."""
@@ -82,17 +91,32 @@ async def open_search(settings: Settings, store: Store, codec: Codec, limits: Li
             facts = EmbeddingFacts(counts, worker)
             added = worker.wake
             stack.push_async_callback(end, asyncio.create_task(worker.run(), name="embedding"))
+        reranker = await asyncio.to_thread(_reranker, settings)
+        if reranker is not None:
+            stack.push_async_callback(reranker.aclose)
         slots = SearchSlots(most=settings.max_searches, most_per_caller=settings.max_searches_per_caller)
         reader = MemoryTextReader()
-        memory = MemoryService(store, limits, reader, vectors, time.time_ns, enabled=settings.memory, added=added, slots=slots)
+        memory = MemoryService(
+            store,
+            limits,
+            reader,
+            vectors,
+            time.time_ns,
+            enabled=settings.memory,
+            added=added,
+            slots=slots,
+            reranker=reranker,
+        )
         ingestion = _ingestion(settings, store, memory)
         if ingestion is not None:
             stack.push_async_callback(end, asyncio.create_task(ingestion.run(), name="ingestion"))
         literal = LiteralSearch(store, limits, codec.texts, slots)
-        ranked = RankedSearch(store, limits, codec.texts, vectors if settings.embed_events else None, time.time_ns, slots)
+        of_events = vectors if settings.embed_events else None
+        ranked = RankedSearch(store, limits, codec.texts, of_events, time.time_ns, slots, reranker)
         tools = RecallTools(store, literal, ranked, memory, reader)
         before_delete = ingestion.before_delete if ingestion and "on_expiry" in settings.memory_ingestions else None
-        yield SearchServices(literal, ranked, memory, tools, before_delete, facts)
+        reranked = None if reranker is None else reranker.counts
+        yield SearchServices(literal, ranked, memory, tools, before_delete, facts, reranked)
 
 
 def _no_embedder() -> None:
@@ -139,3 +163,23 @@ def _embedders(options: EmbedderOptions, soon: EmbedderOptions) -> tuple[Embedde
         return open_embedders(options, soon)
     except ValueError as error:
         raise ConfigError([f"embedder: {error}"]) from None
+
+
+def _reranker(settings: Settings) -> BoundedReranker | None:
+    try:
+        options = RerankerOptions(
+            provider=settings.reranker,
+            model=settings.reranker_model,
+            base_url=settings.reranker_base_url,
+            api_key=settings.reranker_api_key,
+            path=settings.reranker_path,
+            max_tokens=settings.reranker_max_tokens,
+            threads=settings.reranker_threads,
+            top=settings.reranker_top,
+            deadline=settings.reranker_deadline.total_seconds(),
+            max_characters=settings.reranker_max_characters,
+            concurrency=settings.reranker_concurrency,
+        )
+        return open_reranker(options)
+    except ValueError as error:
+        raise ConfigError([f"reranker: {error}"]) from None

@@ -175,7 +175,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls, memory = CallLimit(settings.max_calls), MemoryRoute(search.memory, authenticator, trail)
         lost, failed = None if audit is None else audit.lost, logins.total if settings.authenticated else None
-        sources = replace(feed.sources(store), embedding=search.stats, compaction=compacting.stats, calls=stats.durations)
+        sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats, calls=stats.durations)
         sources = replace(sources, audit_lost=lost, failed_logins=failed, sweep_held=lambda: sweeper.hold is not None)
 
         def app(served: Sequence[Service], metrics: bool, memory: MemoryRoute | None, console: Console | None) -> ASGIApp:

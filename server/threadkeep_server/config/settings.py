@@ -40,6 +40,7 @@ from .feed import FeedSettings
 from .files import ConfigError, exposed, home, is_there, read_toml
 from .identity import IdentitySettings
 from .quotas import QuotaSettings
+from .reranker import RerankerSettings
 from .search import SearchSettings
 from .types import (
     IN_MEMORY,
@@ -71,7 +72,7 @@ __all__ = [
 DEFAULT_FILE = "threadkeep.toml"
 _MIB = 1024 * 1024
 # Components with a model endpoint.
-_ENDPOINTS = ("summarizer", "embedder")
+_ENDPOINTS = ("summarizer", "embedder", "reranker")
 _SECRETS = {"auth_tokens", "database_url", "database_listen_url", *(f"{name}_api_key" for name in _ENDPOINTS)}
 _SECRETS |= {f"{name}_base_url" for name in _ENDPOINTS}
 # What a file must not show to other users. Passwords in URLs are left to the owner of the file: many name no secret.
@@ -84,7 +85,14 @@ def _default_log_format() -> Literal["text", "json"]:
 
 
 class Settings(
-    ConnectionSettings, FeedSettings, SearchSettings, CompactionSettings, IdentitySettings, EncryptionSettings, QuotaSettings
+    ConnectionSettings,
+    FeedSettings,
+    SearchSettings,
+    RerankerSettings,
+    CompactionSettings,
+    IdentitySettings,
+    EncryptionSettings,
+    QuotaSettings,
 ):
     """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 

@@ -20,6 +20,7 @@ from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.feed import BEGINNING, FeedState, Position
 from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.feed.live.tail import Tail, TailStats
+from threadkeep_server.providers.rerankers.base import RerankCounts
 from threadkeep_server.store.contract.maintenance import StoreInfo
 from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.transport.auth import Authenticator
@@ -181,6 +182,13 @@ async def test_calls_are_counted_by_their_duration_and_streams_are_not() -> None
         1,
         2,
     ]
+
+
+async def test_searches_with_a_reranker_are_counted() -> None:
+    counts = RerankCounts(answers=7, failures=2)
+    samples = parsed(await Metrics(replace(Facts().sources(), reranked=counts)).page())
+    found = samples["threadkeep_reranker_searches_total"], samples["threadkeep_reranker_failures_total"]
+    assert found == (7, 2)
 
 
 async def test_an_empty_feed_has_age_zero() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from threadkeep_server.config.reranker import RerankerSettings
 from threadkeep_server.config.search import SearchSettings
 from threadkeep_server.config.settings import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
 
@@ -92,6 +93,24 @@ def test_a_wrong_value_is_reported_with_its_field_and_remedy(name: str, value: o
         load_settings(None, **{name: value})
     assert str(caught.value).startswith(f"{name} (from flag): ")
     assert says in str(caught.value)
+
+
+def test_the_reranker_is_off_and_has_documented_limits() -> None:
+    settings = load_settings()
+    assert {name: settings.public()[name] for name in RerankerSettings.model_fields} == {
+        "reranker": "",
+        "reranker_model": "",
+        "reranker_base_url": "",
+        "reranker_api_key": "",
+        "reranker_path": "",
+        "reranker_max_tokens": 0,
+        "reranker_threads": 1,
+        "reranker_top": 50,
+        "reranker_deadline": "1s",
+        "reranker_max_characters": 2000,
+        "reranker_concurrency": 4,
+    }
+    assert load_settings(reranker_api_key="sk-hush").public()["reranker_api_key"] == MASK
 
 
 def test_neither_the_key_nor_the_address_password_is_shown() -> None:

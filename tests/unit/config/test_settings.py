@@ -331,10 +331,11 @@ def test_a_model_without_a_name_is_refused_in_one_line(name: str) -> None:
     load_settings(None, **{name: "openai", f"{name}_model": "small"})
 
 
-def test_a_local_model_without_a_path_is_refused_in_one_line() -> None:
-    wanted = "embedder_path: must be set: embedder 'onnx' needs a directory; set THREADKEEP_EMBEDDER_PATH"
-    assert _problem(None, embedder="onnx") == wanted
-    load_settings(None, embedder="onnx", embedder_path="model")
+@pytest.mark.parametrize("name", ["embedder", "reranker"])
+def test_a_local_model_without_a_path_is_refused_in_one_line(name: str) -> None:
+    wanted = f"{name}_path: must be set: {name} 'onnx' needs a directory; set THREADKEEP_{name.upper()}_PATH"
+    assert _problem(None, **{name: "onnx"}) == wanted
+    load_settings(None, **{name: "onnx", f"{name}_path": "model"})
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from ...domain.memory.writes import MemoryWrite, Written
 from ...domain.model import Caller, Role, Session, SessionRef, StoredEvent
 from ...domain.search import Texts
 from ...domain.validation import Limits
+from ...providers.rerankers.base import Reranker
 from ...store.contract.events import EventQuery, EventStore
 from ...store.contract.memories import MemoriesStore, MemoryPage, NamedMemories, NamespacePage
 from ...store.contract.sessions import SessionStore
@@ -144,11 +145,12 @@ class MemoryService:
         enabled: bool = True,
         added: Callable[[], None] = lambda: None,
         slots: SearchSlots = UNLIMITED,
+        reranker: Reranker | None = None,
     ) -> None:
         self._store = store
         self._limits = limits
         self._reader = reader
-        self._search = MemorySearch(store, limits, reader.memory_texts, vectors, clock, slots)
+        self._search = MemorySearch(store, limits, reader.memory_texts, vectors, clock, slots, reranker)
         self._clock = clock
         self._enabled = enabled
         self._added = added

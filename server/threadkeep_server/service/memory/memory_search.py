@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...domain.errors import InvalidField
@@ -11,6 +11,7 @@ from ...domain.model import Caller
 from ...domain.search import ALL_FIELDS, Scored, SearchMode, WordQuery, understood
 from ...domain.text import fold
 from ...domain.validation import DEFAULT_HITS, Limits
+from ...providers.rerankers.base import Reranker
 from ...search.query import Query, parse
 from ...store.contract.memories import MemoriesStore
 from ...store.contract.vectors import Source
@@ -79,8 +80,9 @@ class _Memories:
 
     source = Source.MEMORIES
 
-    def __init__(self, store: MemoriesStore, tenant: str, query: MemoryQuery, question: Query) -> None:
+    def __init__(self, store: MemoriesStore, texts: TextsOf, tenant: str, query: MemoryQuery, question: Query) -> None:
         self._store = store
+        self._texts = texts
         self._tenant = tenant
         self._query = query
         self._question = question
@@ -100,10 +102,14 @@ class _Memories:
         self.times.update((each.document.key, each.document.time) for each in near)
         return [(each.document.key, each.cosine) for each in near]
 
+    async def texts(self, keys: Sequence[int]) -> Mapping[int, str]:
+        found = await self._store.memories_by_key(self._tenant, self._query.scope, list(keys), self._query.filter)
+        return {each.key: self._texts(each.draft.content).of(ALL_FIELDS) for each in found}
+
 
 class MemorySearch:
     """Searches of memories. `texts` reads a memory's content; SEMANTIC and HYBRID require `vectors`. `slots`: the searches that
-    may run at a time."""
+    may run at a time. `reranker`: orders the best of RANKED and HYBRID again."""
 
     def __init__(
         self,
@@ -113,6 +119,7 @@ class MemorySearch:
         vectors: VectorSearch | None,
         clock: Callable[[], int],
         slots: SearchSlots = UNLIMITED,
+        reranker: Reranker | None = None,
     ) -> None:
         self._store = store
         self._slots = slots
@@ -120,6 +127,7 @@ class MemorySearch:
         self._texts = texts
         self._vectors = vectors
         self._clock = clock
+        self._reranker = reranker
 
     async def search(self, caller: Caller, query: MemoryQuery) -> FoundMemories:
         """A blank query finds nothing. Raises InvalidField, EmbedderNotConfigured, EmbedderFailed, RateLimited,
@@ -160,9 +168,11 @@ class MemorySearch:
     async def _ranked(self, caller: Caller, query: MemoryQuery) -> FoundMemories:
         now = self._clock() if query.reference_time is None else query.reference_time
         question = parse(query.text, now)
-        memories = _Memories(self._store, caller.tenant, query, question)
-        request = RankingRequest(mode=query.mode, wanted=query.top_k, now=now, min_score=query.min_score, recency=query.recency)
-        ranking = await rank_documents(memories, self._vectors, caller, request)
+        memories = _Memories(self._store, self._texts, caller.tenant, query, question)
+        request = RankingRequest(
+            mode=query.mode, wanted=query.top_k, now=now, min_score=query.min_score, recency=query.recency, text=query.text
+        )
+        ranking = await rank_documents(memories, self._vectors, caller, request, self._reranker)
         scores = {each.key: each.relevance for each in ranking.scored[: query.top_k]}
         found = await self._store.memories_by_key(caller.tenant, query.scope, list(scores), query.filter)
         found = found[: fitting_memories(found, self._limits.max_response_bytes)]

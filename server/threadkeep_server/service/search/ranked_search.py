@@ -13,6 +13,7 @@ from ...domain.model import Caller
 from ...domain.scopes import EventScope
 from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, Scored, SearchMode, WordQuery
 from ...domain.validation import DEFAULT_HITS, Limits
+from ...providers.rerankers.base import Reranker
 from ...search.query import Query, parse
 from ...store.contract.search import FoundEvent, SearchStore
 from ...store.contract.vectors import Source
@@ -95,6 +96,8 @@ class RankedPage:
     semantic_lag: int = 0
     next_offset: int | None = None
     unsearched: int = 0
+    rerank_failed: bool = False
+    """The reranker did not answer: the order is that of `mode`."""
 
 
 class _Events:
@@ -172,6 +175,14 @@ class _Events:
             some = keys[start : start + _LOADED_AT_ONCE]
             self._take_found(await self._store.events_by_key(self._tenant, self._query.scope, some, self._query.filter))
 
+    async def texts(self, keys: Sequence[int]) -> Mapping[int, str]:
+        query, texts = self._query, {}
+        for start in range(0, len(keys), _LOADED_AT_ONCE):
+            some = keys[start : start + _LOADED_AT_ONCE]
+            for each in await self._store.events_by_key(self._tenant, query.scope, some, query.filter):
+                texts[each.key] = self._texts(each.event.body).of(query.fields)
+        return texts
+
     def _take_candidates(self, candidates: Candidates) -> None:
         self.truncated = not candidates.complete
         self.unsearched = candidates.unsearched
@@ -185,7 +196,7 @@ class _Events:
 
 class RankedSearch:
     """Searches of events that rank. `texts` reads sealed bytes; SEMANTIC and HYBRID require `vectors`. `slots`: the searches
-    that may run at a time."""
+    that may run at a time. `reranker`: orders the best of RANKED and HYBRID again."""
 
     def __init__(
         self,
@@ -195,6 +206,7 @@ class RankedSearch:
         vectors: VectorSearch | None,
         clock: Callable[[], int],
         slots: SearchSlots = UNLIMITED,
+        reranker: Reranker | None = None,
     ) -> None:
         self._store = store
         self._slots = slots
@@ -202,6 +214,7 @@ class RankedSearch:
         self._texts = texts
         self._vectors = vectors
         self._clock = clock
+        self._reranker = reranker
 
     @property
     def best_mode(self) -> SearchMode:
@@ -228,8 +241,9 @@ class RankedSearch:
             min_score=query.min_score,
             recency=query.recency,
             grouped=query.grouping is not Grouping.NONE,
+            text=query.text,
         )
-        ranking = await rank_documents(events, self._vectors, caller, request)
+        ranking = await rank_documents(events, self._vectors, caller, request, self._reranker)
         scored, sizes = await events.group(ranking.scored)
         terms = () if ranking.mode is SearchMode.SEMANTIC else tuple(question.terms)
         taken, reached = await self._fill(caller.tenant, query, scored)
@@ -246,6 +260,7 @@ class RankedSearch:
             semantic_lag=ranking.semantic_lag,
             next_offset=reached if more else None,
             unsearched=events.unsearched,
+            rerank_failed=ranking.rerank_failed,
         )
 
     async def _fill(

@@ -14,6 +14,7 @@ from ...domain.filters import EventFilter
 from ...domain.model import Caller, StoredEvent
 from ...domain.search import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
 from ...providers.embedders.base import EmbedFailed
+from ...providers.rerankers.base import Reranker
 from ...search.highlight import highlights, literal_highlights
 from ...search.query import Query
 from ...search.ranking.fusion import fuse, recency
@@ -21,6 +22,7 @@ from ...search.ranking.relevance import answering
 from ...search.ranking.scoring import rank
 from ...store.contract.vectors import Source
 from ..run_in_thread import run_in_thread
+from .reranking import Readable, reranked
 from .vector_search import VectorSearch
 
 _log = logging.getLogger(__name__)
@@ -65,7 +67,7 @@ class Highlight(NamedTuple):
 Highlights = Sequence[Highlight]
 
 
-class Documents(Protocol):
+class Documents(Readable, Protocol):
     """The documents of one search: the events or the memories of a scope."""
 
     @property
@@ -88,7 +90,7 @@ class Documents(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingRequest:
     """How to rank. `wanted`: hits from the start of the ranking. `now`: nanoseconds, the reference of `recency`. `grouped`: the
-    caller groups the hits."""
+    caller groups the hits. `text`: the query, for a reranker."""
 
     mode: SearchMode
     wanted: int
@@ -96,15 +98,17 @@ class RankingRequest:
     min_score: float | None = None
     recency: Recency | None = None
     grouped: bool = False
+    text: str = ""
 
 
 class Ranking(NamedTuple):
     """Documents, best first, and the mode that ranked them. `semantic_lag`: documents that wait for an embedding (0 with
-    RANKED)."""
+    RANKED). `rerank_failed`: the reranker did not answer."""
 
     mode: SearchMode
     scored: Sequence[Scored]
     semantic_lag: int = 0
+    rerank_failed: bool = False
 
 
 def best_mode(vectors: VectorSearch | None) -> SearchMode:
@@ -113,10 +117,14 @@ def best_mode(vectors: VectorSearch | None) -> SearchMode:
 
 
 async def rank_documents(
-    documents: Documents, vectors: VectorSearch | None, caller: Caller, request: RankingRequest
+    documents: Documents,
+    vectors: VectorSearch | None,
+    caller: Caller,
+    request: RankingRequest,
+    reranker: Reranker | None = None,
 ) -> Ranking:
-    """Ranks by terms, by vectors or both, then applies the least score and the recency. HYBRID falls back to RANKED if the
-    embedder fails. Raises EmbedderNotConfigured, EmbedderFailed."""
+    """Ranks by terms, by vectors or both, then applies the least score, the reranker (except with SEMANTIC) and the recency.
+    HYBRID falls back to RANKED if the embedder fails. Raises EmbedderNotConfigured, EmbedderFailed."""
     mode, lag = request.mode, 0
     if mode is SearchMode.RANKED:
         scored = await documents.by_terms(_term_depth(request.wanted))
@@ -136,9 +144,12 @@ async def rank_documents(
     # SEMANTIC has no default least score: it returns the nearest documents, however far they are.
     if mode is not SearchMode.SEMANTIC or request.min_score is not None:
         scored = answering(scored, request.min_score)
+    failed_to_rerank = False
+    if reranker is not None and mode is not SearchMode.SEMANTIC:
+        scored, failed_to_rerank = await reranked(documents, reranker, request.text, scored)
     if request.recency is not None:
         scored = recency(scored, documents.times, request.now, request.recency.half_life_ns, request.recency.weight)
-    return Ranking(mode, scored, lag)
+    return Ranking(mode, scored, lag, failed_to_rerank)
 
 
 async def _by_vectors(

@@ -19,6 +19,7 @@ from ...domain.errors import ThreadkeepError
 from ...domain.feed import FeedState, Position
 from ...domain.model import SECOND_NS
 from ...feed.live.tail import TailStats
+from ...providers.rerankers.base import RerankCounts
 from ...store.contract.maintenance import StoreInfo
 from ..call_stats import Durations
 
@@ -58,6 +59,7 @@ class Sources:
     tail: Callable[[], TailStats] | None = None
     consumer_members: Callable[[], int] | None = None
     embedding: Callable[[], EmbeddingStats | None] = lambda: None
+    reranked: RerankCounts | None = None
     audit_lost: Callable[[], int] | None = None
     sweep_held: Callable[[], bool] | None = None
     stalled_s: Callable[[], float] | None = None
@@ -118,6 +120,8 @@ class Metrics:
             yield _gauge("consumer_members", "Members of consumers on this server.", self._sources.consumer_members())
         if (embedding := self._sources.embedding()) is not None:
             yield from _of_embedding(embedding)
+        if self._sources.reranked is not None:
+            yield from _of_reranker(self._sources.reranked)
         yield from self._of_work()
 
     def _of_work(self) -> Iterator[Metric]:
@@ -168,6 +172,13 @@ def _of_embedding(stats: EmbeddingStats) -> Iterator[Metric]:
     yield _gauge("embedding_waiting", "Events and memories without an embedding, as last counted.", stats.waiting)
     text = "Failed requests to the embedder."
     yield CounterMetricFamily("threadkeep_embedding_failures_total", text, value=stats.failures)
+
+
+def _of_reranker(counts: RerankCounts) -> Iterator[Metric]:
+    text = "Searches with hits for the reranker."
+    yield CounterMetricFamily("threadkeep_reranker_searches_total", text, value=counts.answers)
+    text = "Those that were answered without the reranker, since it failed or did not answer in time."
+    yield CounterMetricFamily("threadkeep_reranker_failures_total", text, value=counts.failures)
 
 
 def _of_compaction(stats: CompactionStats) -> Iterator[Metric]:

@@ -1,0 +1,1 @@
+"""Rerankers: endpoints of the form of Cohere and Jina, and local cross-encoders."""
