@@ -22,7 +22,7 @@ from .model import Conversation
 from .plain import CAREFUL, PLAIN
 from .querying import APP, MODES, Answers, Ingested, Say, Served
 from .reading import BadFile
-from .served import EMBEDDERS, ENGINES, CannotServe, served
+from .served import EMBEDDERS, ENGINES, RERANKERS, CannotServe, served
 
 _TIMEOUT_S = 120.0
 
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         conversations = spread(every, options.limit)
         if not conversations:
             raise BadFile(options.path, "expected questions with evidence, found none")
-        with _ProgressBar(errors) as say, served(options.engine, options.embedder) as server:
+        with _ProgressBar(errors) as say, served(options.engine, options.embedder, options.reranker) as server:
             run = measured(server.address, conversations, options.modes, say, memory=options.memory)
             ingested, results = asyncio.run(run)
     except (BadFile, CannotServe) as error:
@@ -89,7 +89,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.recall_bench",
         description="Load conversations into a server, search for their questions, and print the recall of the evidence.",
-        epilog="Other settings of the embedder come from the environment: THREADKEEP_EMBEDDER_MODEL, _BASE_URL, _API_KEY, ...",
+        epilog="Other settings of the models come from the environment: THREADKEEP_EMBEDDER_PATH and its like.",
     )
     parser.add_argument(
         "path", nargs="?", type=Path, default=OWN, help="a file or a directory; the set of this repository by default"
@@ -97,6 +97,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--layout", choices=LAYOUTS, help="detected from the content by default")
     parser.add_argument("--modes", type=_modes, help=f"some of {','.join(MODES)}, with commas between; all by default")
     parser.add_argument("--embedder", choices=EMBEDDERS, default="hashing", help="of the server (default: hashing)")
+    parser.add_argument("--reranker", choices=RERANKERS, default="none", help="of the server (default: none)")
     parser.add_argument("--engine", choices=ENGINES, default="sqlite", help="of the server (default: sqlite)")
     parser.add_argument("--limit", type=_count, default=0, help="the number of questions, at even distances; 0: all")
     parser.add_argument("--memory", action="store_true", help="ingest the sessions into memory too, and search it")

@@ -1,9 +1,11 @@
 """The recall of each group of the development set, without a server: the baselines, RANKED and HYBRID as a server has them.
 
     python -m tests.recall_bench.groups [PATH] [--half tuning|held-back|both] [--pool] [--scripts] [--types] [--misses GROUP]
+        [--embedder packaged|DIRECTORY] [--reranker DIRECTORY]
 
-In seconds, to try a change of the ranking. HYBRID uses the hashing embedder. Each conversation is searched alone; with --pool
-all those of a group at once. `--scripts` reports by the script of the question instead of by group.
+In seconds, to try a change of the ranking. HYBRID uses the hashing embedder, or the local model of `--embedder`; `--reranker`
+orders the best 50 of RANKED and HYBRID again. Each conversation is searched alone; with --pool all those of a group at once.
+`--scripts` reports by the script of the question instead of by group.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from threadkeep_server.search.analysis.scripts import Script, script_of
 
 from .loaders import load
+from .local import PACKAGED, LocalModel, reranked
 from .metrics import ALL, Asked, Key, Places, counts, measure
 from .model import Conversation
 from .offline import Method, ask, careful_fts5, fts5, hybrid, pool, served
@@ -40,6 +44,8 @@ class Job:
     half: str
     pooled: bool
     method: str
+    embedder: str = ""
+    reranker: str = ""
 
 
 def half_of(folder: Path, half: str) -> list[Conversation]:
@@ -52,7 +58,12 @@ def half_of(folder: Path, half: str) -> list[Conversation]:
 def run(job: Job) -> Answered:
     conversations = half_of(job.folder, job.half)
     conversations = [pool(conversations, job.folder.name)] if job.pooled else conversations
-    return list(ask(conversations, METHODS[job.method]))
+    method = METHODS[job.method]
+    if job.embedder and method is hybrid:
+        method = partial(hybrid, embedder=LocalModel(job.embedder))
+    if job.reranker and job.method in ("ranked", "hybrid"):
+        method = reranked(method, job.reranker)
+    return list(ask(conversations, method))
 
 
 def script_name(text: str) -> str:
@@ -110,12 +121,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--misses", metavar="GROUP", help="list what RANKED does not find among the first 10 in this group")
     parser.add_argument("--methods", default=",".join(METHODS), help="some of the methods, with commas between")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
+    parser.add_argument("--embedder", default="", help=f"of HYBRID: {PACKAGED}, or a directory (default: hashing)")
+    parser.add_argument("--reranker", default="", help="of RANKED and HYBRID: the directory of a cross-encoder")
     options = parser.parse_args(arguments)
     if options.misses and options.half != "tuning":
         parser.error("--misses: nobody reads the questions that are held back; leave out --half")
     groups = sorted(folder for folder in options.path.iterdir() if folder.is_dir())
     methods = [name for name in METHODS if name in {*_names(options.methods)}]
-    jobs = [Job(folder, options.half, options.pool, method) for folder in groups for method in methods]
+    models = options.embedder, options.reranker
+    jobs = [Job(folder, options.half, options.pool, method, *models) for folder in groups for method in methods]
     if options.jobs == 1:
         answers = list(map(run, jobs))
     else:

@@ -27,6 +27,7 @@ from threadkeep_server.search.ranking.relevance import QUESTIONS, TEXTS, answeri
 from threadkeep_server.search.ranking.scoring import Weights, rank
 
 from .loaders import LAYOUTS, OWN, load
+from .local import LocalModel
 from .metrics import ALL, Asked, Key, Places, counts, measure
 from .model import Conversation, Question, Session
 from .plain import CAREFUL, PLAIN, PlainFts5, careful_text, plain_text
@@ -148,13 +149,14 @@ def served(conversation: Conversation) -> Answer:
     return answer
 
 
-def hybrid(conversation: Conversation) -> Answer:
-    """HYBRID as a server has it, with the hashing embedder."""
+def hybrid(conversation: Conversation, embedder: HashingEmbedder | LocalModel | None = None) -> Answer:
+    """HYBRID as a server has it, with the hashing embedder by default."""
     documents = Documents(conversation)
-    embedder = HashingEmbedder()
+    embedder = embedder or HashingEmbedder()
+    document = embedder.document if isinstance(embedder, LocalModel) else embedder.vector
     turns = [turn for _, turn in conversation.turns()]
-    vectors = np.array([embedder.vector(Texts(turn.text, turn.calls, turn.results, turn.media).of()) for turn in turns])
-    scale = cosine_scale(*(np.array([embedder.vector(text) for text in texts]) for texts in (QUESTIONS, TEXTS)))
+    vectors = np.array([document(Texts(turn.text, turn.calls, turn.results, turn.media).of()) for turn in turns])
+    scale = cosine_scale(np.array(list(map(embedder.vector, QUESTIONS))), np.array(list(map(document, TEXTS))))
 
     def answer(question: Question) -> list[str]:
         query = parse(question.text, question.time_ns)

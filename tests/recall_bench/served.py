@@ -13,8 +13,9 @@ from tests.support.databases.postgres import HOW_TO_INSTALL, PostgresCluster, fi
 from tests.support.servers.server_process import ServerProcess, fork_server
 
 ENGINES = ("sqlite", "postgres")
-EMBEDDERS = ("hashing", "openai", "gemini", "none")
-_PREFIX = "THREADKEEP_EMBEDDER_"
+EMBEDDERS = ("hashing", "onnx", "openai", "gemini", "none")
+RERANKERS = ("none", "endpoint", "onnx")
+_PREFIX = "THREADKEEP_"
 
 
 class CannotServe(Exception):
@@ -22,11 +23,16 @@ class CannotServe(Exception):
 
 
 @contextlib.contextmanager
-def served(engine: str, embedder: str) -> Iterator[ServerProcess]:
-    """A server with default settings and this embedder, whose model, endpoint and key come from the environment, as
-    THREADKEEP_EMBEDDER_MODEL and its like do. Raises CannotServe."""
-    given = {name.removeprefix("THREADKEEP_").lower(): value for name, value in os.environ.items() if name.startswith(_PREFIX)}
-    settings: dict[str, Any] = {} if embedder == "none" else {**given, "embedder": embedder}
+def served(engine: str, embedder: str, reranker: str = "none") -> Iterator[ServerProcess]:
+    """A server with default settings, this embedder and this reranker, whose models, endpoints and keys come from the
+    environment, as THREADKEEP_EMBEDDER_MODEL and its like do. Raises CannotServe."""
+    settings: dict[str, Any] = {}
+    for component, chosen in (("embedder", embedder), ("reranker", reranker)):
+        if chosen != "none":
+            before = f"{_PREFIX}{component.upper()}_"
+            given = {name: value for name, value in os.environ.items() if name.startswith(before)}
+            settings |= {name.removeprefix(_PREFIX).lower(): value for name, value in given.items()}
+            settings[component] = chosen
     with contextlib.ExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="threadkeep-recall-", ignore_cleanup_errors=True)))
         if engine == "postgres":
@@ -35,7 +41,9 @@ def served(engine: str, embedder: str) -> Iterator[ServerProcess]:
         try:
             server.start()
         except AssertionError as error:
-            raise CannotServe(f"the server did not start with the embedder {embedder!r}: {error}") from error
+            raise CannotServe(
+                f"the server did not start with the embedder {embedder!r} and the reranker {reranker!r}: {error}"
+            ) from error
         yield server
 
 

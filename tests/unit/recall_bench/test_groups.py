@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.recall_bench import local
 from tests.recall_bench.groups import half_of, main, script_name
 from tests.recall_bench.loaders import OWN, load
-from tests.recall_bench.model import Turn
+from tests.recall_bench.local import PACKAGED, LocalModel
+from tests.recall_bench.model import Conversation, Question, Session, Turn
+from tests.recall_bench.offline import hybrid
 from tests.recall_bench.plain import PlainFts5, careful_text, careful_words
 
 WORK = OWN.parent / "development" / "work"
@@ -52,6 +56,36 @@ def test_the_report_has_a_line_per_group_and_method(tmp_path: Path, capsys: pyte
     assert shown.count("small (") == 1
     assert "latin (" in shown
     assert "fact (" in shown
+
+
+SAID = (
+    "She drinks green tea in the morning.",
+    "My car broke down.",
+    "The engine of my car had a trouble that the garage could not find for weeks.",
+)
+
+
+def test_hybrid_uses_the_packaged_model_and_a_reranker_orders_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = tuple(Turn(text, "Ann", "user", text, number) for number, text in enumerate(SAID))
+    question = Question("Which trouble with an automobile occurred?", "fact", frozenset(SAID[1:]), frozenset(), 0)
+    conversation = Conversation("c", (Session("s", 0, turns),), (question,))
+    method = partial(hybrid, embedder=LocalModel(PACKAGED))
+    hits = method(conversation)(question)
+    assert set(hits[:2]) == set(SAID[1:])
+
+    class ByLength:
+        sign = 1.0
+
+        async def scores(self, query: str, documents: list[str]) -> list[float]:
+            assert query == question.text
+            return [self.sign * len(document) for document in documents]
+
+    for sign in (1.0, -1.0):
+        reranker = ByLength()
+        reranker.sign = sign
+        monkeypatch.setattr(local, "_reranker", lambda path, reranker=reranker: reranker)
+        found = local.reranked(method, "model")(conversation)(question)
+        assert found == sorted(hits, key=len, reverse=sign > 0)
 
 
 def test_misses_of_the_half_that_is_held_back_are_refused() -> None:
