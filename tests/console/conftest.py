@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ TOKENS = (
     '{"open-sesame-0123456789": {"tenant": "acme"}, "of-nobody-0123456789": {"tenant": "empty"},'
     ' "only-alice-0123456789": {"tenant": "acme", "user_id": "alice", "roles": ["reader"]}}'
 )
-ABORTED = "Failed to read data from the ReadableStream"
+ABORTED = ("Failed to read data from the ReadableStream", "AbortError: The operation was aborted")
 """What Firefox reports as an error of the page when the page aborts a call whose response it has not read."""
 PLATFORMS = with_long(
     ("chromium-sqlite",), pytest.param("chromium-postgres", marks=pytest.mark.postgres), pytest.param("firefox-sqlite")
@@ -41,17 +42,35 @@ def playwright() -> Iterator[Playwright]:
         yield started
 
 
+class Launched:
+    """A browser, and the one after it if it crashes: a fault of the browser fails one test and not all after it."""
+
+    def __init__(self, launch: Callable[[], AbstractContextManager[Browser]], stack: ExitStack) -> None:
+        self._launch = launch
+        self._stack = stack
+        self._running: Browser | None = None
+
+    def now(self) -> Browser:
+        if self._running is None or not self._running.is_connected():
+            self._running = self._stack.enter_context(self._launch())
+        return self._running
+
+
 @pytest.fixture(scope="package")
-def browser(platform: str, playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def launched(platform: str, playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launched]:
     require("console")
-    if platform.startswith("firefox"):
-        require("firefox")
-        with firefox(playwright, tmp_path_factory.mktemp("firefox")) as found, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Locator, "fill", _type)
-            yield found
-    else:
-        with chromium(playwright) as found:
-            yield found
+    with ExitStack() as stack:
+        if platform.startswith("firefox"):
+            require("firefox")
+            stack.enter_context(pytest.MonkeyPatch.context()).setattr(Locator, "fill", _type)
+            yield Launched(lambda: firefox(playwright, tmp_path_factory.mktemp("firefox")), stack)
+        else:
+            yield Launched(lambda: chromium(playwright), stack)
+
+
+@pytest.fixture
+def browser(launched: Launched) -> Browser:
+    return launched.now()
 
 
 def _type(field: Locator, text: str) -> None:
@@ -102,7 +121,7 @@ def page(browser: Browser) -> Iterator[Page]:
     opened.set_default_timeout(PATIENCE)
     faults: list[str] = []
     origins: set[str] = set()
-    opened.on("pageerror", lambda error: None if ABORTED in str(error) else faults.append(str(error)))
+    opened.on("pageerror", lambda error: None if any(each in str(error) for each in ABORTED) else faults.append(str(error)))
     opened.on("console", lambda said: faults.append(said.text) if "Content Security Policy" in said.text else None)
     opened.on("request", lambda request: origins.add("/".join(request.url.split("/")[:3])))
     yield opened

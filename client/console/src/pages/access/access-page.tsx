@@ -28,7 +28,7 @@ export function AccessPage() {
   const navigate = route.useNavigate();
   const { caller, isUnsaid, error, refetch } = useCaller();
   return (
-    <div className="page scrolling">
+    <div className="page scrolling" tabIndex={0} role="group" aria-label={words.title}>
       <title>{`${words.title} · ${text.shell.name}`}</title>
       <header className="head">
         <h1>{words.title}</h1>

@@ -25,7 +25,7 @@ export function DetailsPage() {
   const { data, error, refetch } = useQuery(SessionService.method.getSession, { session: ref }, { enabled: id !== "", staleTime: 0 });
   if (id === "") return <ChooseSession />;
   return (
-    <div className="page scrolling">
+    <div className="page scrolling" tabIndex={0} role="group" aria-label={text.views.details}>
       <title>{`${text.views.details} · ${id}`}</title>
       {error && <Failure error={error} retry={() => void refetch()} />}
       {!data && !error && <Loading />}

@@ -26,7 +26,7 @@ export function OverviewPage() {
   const metrics = useMetrics(SAMPLING);
   const { data, error, refetch } = isRefused ? some : full;
   return (
-    <div className="page scrolling">
+    <div className="page scrolling" tabIndex={0} role="group" aria-label={text.overview.title}>
       <title>{`${text.overview.title} · ${text.shell.name}`}</title>
       <header className="head">
         <h1>{text.overview.title}</h1>

@@ -33,7 +33,7 @@ export function PoliciesPage() {
   const { app = owner?.app ?? "", user = owner?.user ?? "", id = "" } = given;
   const set = (name: keyof typeof given) => (value: string) => void navigate({ search: withValue({ app, user, ...given }, name, value), replace: true });
   return (
-    <div className="page scrolling">
+    <div className="page scrolling" tabIndex={0} role="group" aria-label={text.policies.title}>
       <title>{`${text.policies.title} · ${text.shell.name}`}</title>
       <header className="head">
         <h1>{text.policies.title}</h1>
