@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.service.search.searching import Meanings, SearchServices, said
+from tests.unit.service.memory.memories import entry
+from tests.unit.service.search.searching import ANYONE, SCOPE, Meanings, SearchServices, said, texts_of
 from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.providers.rerankers.base import RerankFailed
 from threadkeep_server.service.search.ranked_search import RankedSearch
@@ -85,3 +86,9 @@ async def test_semantic_searches_and_single_hits_are_not_reranked() -> None:
     await services.find("boat", mode=SearchMode.SEMANTIC)
     await services.find("green")
     assert reranker.calls == []
+
+
+async def test_memories_are_reranked_too() -> None:
+    services = await services_with(Shortest())
+    await services.memory.add(ANYONE, SCOPE, [entry(text) for text in BOATS])
+    assert texts_of(await services.remembered("boat", SearchMode.RANKED)) == sorted(BOATS, key=len)
