@@ -118,7 +118,7 @@ async def test_a_slow_answer_ends_at_the_deadline_which_includes_the_wait_for_ot
     model.does(hangs)
     async with opened(model, deadline=0.2, concurrency=1) as reranker:
         assert await asyncio.gather(failure(reranker), failure(reranker)) == ["did not answer in time"] * 2
-    assert len(model.requests) == 1
+    assert len(model.requests) <= 1  # a busy machine may not even connect in time
 
 
 async def test_a_failing_endpoint_is_left_alone_and_then_tried_by_one_search(model: ModelEndpoint) -> None:
@@ -140,6 +140,19 @@ async def test_a_failing_endpoint_is_left_alone_and_then_tried_by_one_search(mod
         now += 19.0
         assert await failure(reranker) == "is not called after failures"
         assert reranker.counts.failures == 7
+
+
+async def test_many_searches_at_one_slow_moment_pause_once(model: ModelEndpoint) -> None:
+    model.does(hangs)
+    async with opened(model, deadline=0.1) as reranker:
+        now = 100.0
+        reranker._clock = lambda: now
+        assert set(await asyncio.gather(*(failure(reranker) for _ in range(20)))) == {"did not answer in time"}
+        assert await failure(reranker) == "is not called after failures"
+        now += 1.0  # the longest first pause
+        assert await failure(reranker) == "did not answer in time"
+        now += 0.9  # the shortest second one is 1 s
+        assert await failure(reranker) == "is not called after failures"
 
 
 @pytest.mark.parametrize(

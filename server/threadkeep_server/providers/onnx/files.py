@@ -13,6 +13,8 @@ _PLACES = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_
 _DEFAULT_TOKENS = 512
 # Tokenizers without a limit name a huge number.
 _MOST_TOKENS = 65_536
+# Their positions begin after the number of the padding token: 514 positions are for 512 tokens.
+_POSITIONS_AFTER_PADDING = {"camembert", "mpnet", "roberta", "xlm-roberta"}
 _POOLING_FLAGS = {
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_cls_token": "cls",
@@ -90,15 +92,22 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _max_tokens(folder: Path) -> int:
-    for name, field in (
-        ("sentence_bert_config.json", "max_seq_length"),
-        ("tokenizer_config.json", "model_max_length"),
-        ("config.json", "max_position_embeddings"),
-    ):
+    for name, field in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         value = _read(folder / name).get(field)
         if isinstance(value, int | float) and 0 < value <= _MOST_TOKENS:
             return int(value)
-    return _DEFAULT_TOKENS
+    return _positions(folder) or _DEFAULT_TOKENS
+
+
+def _positions(folder: Path) -> int:
+    """Returns the most tokens that have a position; 0 if the directory does not say."""
+    config = _read(folder / "config.json")
+    positions, padding = config.get("max_position_embeddings"), config.get("pad_token_id")
+    if not isinstance(positions, int):
+        return 0
+    if str(config.get("model_type")) in _POSITIONS_AFTER_PADDING:
+        positions -= 1 + (padding if isinstance(padding, int) else 1)
+    return positions if 0 < positions <= _MOST_TOKENS else 0
 
 
 def _pooling(folder: Path) -> str:

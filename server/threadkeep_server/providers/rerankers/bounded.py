@@ -33,6 +33,7 @@ class BoundedReranker:
         self._failures_in_a_row = 0
         self._paused_until = float("-inf")
         self._trying = False
+        self._pauses = 0
         self.counts = RerankCounts()
 
     @property
@@ -58,7 +59,8 @@ class BoundedReranker:
         paused = self._failures_in_a_row >= _FAILURES_BEFORE_A_PAUSE
         if self._clock() < self._paused_until or (paused and self._trying):
             raise RerankFailed("is not called after failures")
-        self._trying = True
+        self._trying = paused
+        pauses = self._pauses
         try:
             async with asyncio.timeout(self._options.deadline), self._running:
                 limit = self._options.max_characters
@@ -71,15 +73,19 @@ class BoundedReranker:
             self._failures_in_a_row = 0
             return found
         finally:
-            self._trying = False
-        self._pause(failed)
+            if paused:  # others may have begun before the pause
+                self._trying = False
+        self._pause(failed, counted=pauses == self._pauses)
         raise RerankFailed(failed.problem)
 
-    def _pause(self, failed: ProviderError) -> None:
-        self._failures_in_a_row += 1
+    def _pause(self, failed: ProviderError, *, counted: bool) -> None:
+        """Pauses after a failure. Not `counted`: the query began before the last pause, which many queries at a time would
+        otherwise lengthen to the most at one slow moment."""
+        self._failures_in_a_row += counted
         pause = min(failed.retry_after, _LONGEST_RETRY_AFTER_S)
-        if (beyond := self._failures_in_a_row - _FAILURES_BEFORE_A_PAUSE + 1) > 0:
+        if counted and (beyond := self._failures_in_a_row - _FAILURES_BEFORE_A_PAUSE + 1) > 0:
             pause = max(pause, self._backoff.delay(beyond))
+        self._pauses += pause > 0
         self._paused_until = max(self._paused_until, self._clock() + pause)
         _log.warning("the reranker %s %s; the next attempt is in %.1f s", self._options.name, failed.problem, pause)
 

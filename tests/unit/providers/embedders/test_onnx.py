@@ -123,6 +123,11 @@ def test_a_directory_gives_its_defaults(tmp_path: Path) -> None:
     assert (found.max_tokens, found.pooling) == (512, "cls")
     assert (found.query_prefix, found.document_prefix) == ("query: ", "passage: ")
     assert read_model_files(tmp_path / "onnx" / "model_int8.onnx") == found
+    (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 1000000000000000019884624838656}')
+    for kind, tokens in (("xlm-roberta", 512), ("bert", 514)):
+        config = {"model_type": kind, "max_position_embeddings": 514, "pad_token_id": 1}
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        assert read_model_files(tmp_path).max_tokens == tokens
     before = found.digest()
     (tmp_path / "onnx" / "model_int8.onnx").write_bytes(b"other weights")
     assert found.digest() != before
