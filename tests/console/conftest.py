@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Locator, Page, Playwright, expect, sync_playwright
 
 import threadkeep
 from tests.support.databases.postgres import PostgresCluster
@@ -51,9 +51,17 @@ class Launched:
         self._running: Browser | None = None
 
     def now(self) -> Browser:
-        if self._running is None or not self._running.is_connected():
+        if self._running is None or not self._lives(self._running):
             self._running = self._stack.enter_context(self._launch())
         return self._running
+
+    def _lives(self, browser: Browser) -> bool:
+        """That a browser has crashed may become known with its next call only."""
+        try:
+            browser.new_context().close()
+        except Error:
+            return False
+        return True
 
 
 @pytest.fixture(scope="package")

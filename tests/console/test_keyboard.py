@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 import threadkeep
@@ -32,7 +33,9 @@ def use(page: Page, name: str, *, role: str = "", key: str = "Enter") -> None:
     page.keyboard.press(key)
 
 
-def test_pages_and_actions_need_no_pointer(page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+def test_pages_and_actions_need_no_pointer(platform: str, page: Page, server: ServerProcess, client: threadkeep.Client) -> None:
+    if platform.startswith("firefox"):
+        pytest.skip("a process of Firefox ESR ends with a segmentation fault when WebDriver presses Tab in a session's page")
     views.tell(client)
     page.goto(f"http://{server.http_address}/console/overview")
     expect(page.locator(".numbers .value").first).to_be_visible()
