@@ -15,6 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 4
 PARALLEL := $(PYTEST) --numprocesses $(WORKERS) --no-loadscope-reorder
 ARGS ?=
+THREADKEEP_LONG ?=
 export UV_PYTHON_DOWNLOADS := never
 # The tests start hundreds of Python processes; without cached bytecode each compiles what it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -99,7 +100,7 @@ test: setup postgres ## Run the tests of every part on SQLite and PostgreSQL (WO
 test-long: setup postgres ## Run every test in its long form: 50 kills, every language on PostgreSQL, 1,000 examples
 	THREADKEEP_LONG=1 $(PARALLEL) --durations=30 $(ARGS)
 	@$(BIN)/python -m tests.conformance.matrix
-	$(if $(ARGS),,@$(MAKE) --no-print-directory test-envoy)
+	$(if $(ARGS),,@THREADKEEP_LONG=1 $(MAKE) --no-print-directory check-gen test-envoy)
 
 .PHONY: test-envoy
 test-envoy: setup postgres ## Run the tests through the SDK, HTTP and the command line with every server behind Envoy

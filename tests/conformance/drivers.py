@@ -45,7 +45,6 @@ class Recipe:
 
 _TYPESCRIPT, _GO = CLIENT / "typescript", ROOT / "build" / "conformance" / "go-driver"
 _TSC = "node_modules/typescript/bin/tsc"
-_EXAMPLES = ("--example", "conformance", "--example", "adk_*")
 RECIPES: Mapping[str, Recipe] = {
     "python": Recipe((sys.executable, "-m", "tests.conformance.python_driver")),
     "typescript": Recipe(
@@ -62,7 +61,7 @@ RECIPES: Mapping[str, Recipe] = {
     "rust": Recipe(
         ("target/debug/examples/conformance",),
         # With its tests and the adapters: built separately, they need the dependencies with other features, compiled again.
-        (("cargo", "build", "-q", "--workspace", "--tests", *_EXAMPLES),),
+        (("cargo", "build", "-q", "--workspace", "--tests", "--examples"),),
         CLIENT / "rust",
     ),
 }

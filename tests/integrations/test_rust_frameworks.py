@@ -104,10 +104,9 @@ def test_agent_of_the_fleet_reads_all_turns_with_their_tool_calls(adapted_server
     assert 'Part::FunctionResponse returns {"museum":"Gulbenkian","opens":10}' in read
 
 
-if LONG:  # the short form runs on SQLite, and compiles the frameworks once: linters would compile them again
+if LONG:  # the short form runs on SQLite, and compiles the frameworks once: their documentation would compile them again
 
-    def test_adapters_are_linted_and_documented() -> None:
-        rust.cargo("clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings")
+    def test_adapters_are_documented() -> None:
         rust.cargo("doc", "--quiet", "--workspace", "--no-deps", RUSTDOCFLAGS="-D warnings")
 
     @pytest.mark.postgres

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.runs.thoroughness import LONG
 from tests.support.runs.toolchains import BRIEF_BUILDS, BRIEF_JVM, require
 from tests.support.servers.server_process import ServerProcess
 
@@ -98,6 +99,7 @@ def _count(report: Path, what: str) -> int:
     return int(re.findall(rf'<testsuite [^>]*\b{what}="(\d+)"', report.read_text())[0])
 
 
+@pytest.mark.skipif(not LONG, reason="it starts Maven six times")
 def test_the_readme_works_from_an_empty_directory(repository: Path, live_server: ServerProcess, tmp_path: Path) -> None:
     install, *programs = _blocks("sh")
     reported = _blocks("text")

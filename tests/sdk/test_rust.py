@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from tests.conformance.drivers import build
-from tests.support.runs.toolchains import BRIEF_BUILDS, require
+from tests.conformance.drivers import RECIPES, build
+from tests.support.runs.thoroughness import LONG
+from tests.support.runs.toolchains import BRIEF_BUILDS, CLIPPY, require
 from tests.support.servers.server_process import ServerProcess
 
 from . import readme
@@ -43,10 +45,14 @@ def cargo(*arguments: str, seconds: float = BUILD_WITHIN, **environment: str) ->
 @pytest.mark.linters
 def test_formatted_and_linted() -> None:
     cargo("fmt", "--check", seconds=60)
-    cargo("clippy", "--quiet", "--all-targets", "--all-features", "--", "-D", "warnings")
+    assert CLIPPY, "clippy-driver is not found on the PATH: rustup component add clippy"
+    said = cargo(*RECIPES["rust"].build[0][1:], "--message-format=json")  # repeats what it said as it compiled
+    messages = [each["message"]["rendered"] for each in map(json.loads, said.splitlines()) if each.get("message")]
+    assert not messages, "\n".join(messages)
 
 
 @pytest.mark.linters
+@pytest.mark.skipif(not LONG, reason="it checks all dependencies a second time")
 def test_documented() -> None:
     cargo("doc", "--quiet", "--no-deps", RUSTDOCFLAGS="-D warnings")
 
@@ -79,6 +85,7 @@ def test_the_crate_has_the_expected_files(packed: Path) -> None:
     assert not [name for name in files if name.startswith(("tests/", "target/"))]
 
 
+@pytest.mark.skipif(not LONG, reason="it builds all dependencies a second time, with the features of another crate")
 def test_readme_from_an_empty_directory(live_server: ServerProcess, packed: Path, tmp_path: Path) -> None:
     environment = {"PACKED": str(packed), "THREADKEEP_ADDRESS": live_server.address}
     found = readme.blocks(README)

@@ -22,7 +22,10 @@ PROGRAMS = {
 LANGUAGES = ("python", "typescript", "go", "java", "rust")
 BRIEF_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Options of a JVM that ends after seconds: its second compiler and threads for garbage would take longer than they save."""
+CLIPPY = shutil.which("clippy-driver")
+"""Rust's compiler with its linter, which builds use where it is: alone, it compiles all dependencies again."""
 BRIEF_BUILDS: Mapping[str, str] = {
+    **({"RUSTC_WORKSPACE_WRAPPER": CLIPPY} if CLIPPY else {}),
     "CARGO_INCREMENTAL": "0",
     "CARGO_PROFILE_DEV_DEBUG": "0",
     "CARGO_PROFILE_DEV_CODEGEN_UNITS": "4",
