@@ -11,7 +11,7 @@ import argparse
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,9 +22,9 @@ from threadkeep_server.domain.search import Candidate, Candidates, Scored, Texts
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import Query, parse
-from threadkeep_server.search.ranking.fusion import fuse
+from threadkeep_server.search.ranking.fusion import nearness
 from threadkeep_server.search.ranking.relevance import QUESTIONS, TEXTS, answering, cosine_scale
-from threadkeep_server.search.ranking.scoring import Weights, rank
+from threadkeep_server.search.ranking.scoring import DEFAULT, NO_MEANING, Weights, rank
 
 from .loaders import LAYOUTS, OWN, load
 from .local import LocalModel
@@ -35,8 +35,8 @@ from .plain import CAREFUL, PLAIN, PlainFts5, careful_text, plain_text
 LIMIT = 256
 """Candidates of a question, as in the server."""
 
-FUSED = 100
-"""The nearest turns of a question that are fused with the candidates, as in the server."""
+NEAREST = 100
+"""The nearest turns of a question, which join the candidates, as in the server."""
 
 BEST_WITH_NEIGHBORS = 10
 """The number of candidates whose neighbors join the candidates."""
@@ -47,13 +47,15 @@ Answer = Callable[[Question], list[str]]
 Method = Callable[[Conversation], Answer]
 
 STEPS: dict[str, dict[str, float]] = {
-    "adjacent terms": {"ordered": 0, "near": 0},
     "quoted phrases": {"phrases": 0},
     "who speaks": {"speaker": 0},
     "times in the question": {"spans": 0, "dates": 0},
-    "coverage": {"coverage": 0},
-    "feedback": {"feedback": 0},
+    "the role in question": {"role": 0},
+    "a number wanted": {"number": 0},
+    "the present wanted": {"present": 0},
     "neighbors": {"neighbors": 0},
+    "more for what follows": {"behind": 1},
+    "answers to questions": {"answer": 0, "questions": 0},
     "session": {"session": 0},
 }
 """The weights that switch each step off."""
@@ -71,23 +73,26 @@ class Documents:
         self._terms: list[frozenset[str]] = []
         for number, session in enumerate(conversation.sessions):
             for seq, turn in enumerate(session.turns, 1):
-                words = words_of(Texts(turn.text, turn.calls, turn.results, turn.media), turn.time_ns)
-                joined = "\n".join(" ".join(field) for field in words)
                 role, author = ROLES.get(turn.role, 0), "" if turn.speaker == turn.role else turn.speaker
+                words = words_of(Texts(turn.text, turn.calls, turn.results, turn.media), turn.time_ns, author)
+                joined = "\n".join(" ".join(field) for field in words)
                 place = (len(self.ids), number, seq * POSITION_STEP, turn.time_ns)
                 self._candidates.append(Candidate(*place, role, author, joined))
                 self._terms.append(frozenset(joined.split()))
                 self.ids.append(turn.id)
         self._frequencies = Counter(term for terms in self._terms for term in terms)
 
-    def candidates(self, query: Query, limit: int = LIMIT) -> Candidates:
-        """The documents that have any of the terms; if there are more than `limit`, those with the most and rarest of them."""
-        wanted = query.terms.keys()
+    def candidates(self, query: Query, limit: int = LIMIT, also: Sequence[int] = ()) -> Candidates:
+        """The documents that have any of the terms; if there are more than `limit`, those with the most and rarest of them. And
+        those of `also`."""
+        wanted = dict.fromkeys(query.recruiting).keys()
         found = [n for n, terms in enumerate(self._terms) if not terms.isdisjoint(wanted)]
         telling = {term: math.log1p(len(self.ids) / self._frequencies[term]) for term in wanted if self._frequencies[term]}
         best = sorted(found, key=lambda n: -sum(telling[term] for term in telling if term in self._terms[n]))[:limit]
         frequencies = {term: self._frequencies[term] for term in telling}
-        return Candidates([self._candidates[n] for n in best], len(self.ids), frequencies, len(found) <= limit)
+        return Candidates(
+            [self._candidates[n] for n in dict.fromkeys([*best, *also])], len(self.ids), frequencies, len(found) <= limit
+        )
 
     def around(self, keys: Sequence[int], reach: int) -> list[Candidate]:
         """The documents within `reach` of these in their sessions, including these."""
@@ -161,22 +166,25 @@ def hybrid(conversation: Conversation, embedder: HashingEmbedder | LocalModel | 
     def answer(question: Question) -> list[str]:
         query = parse(question.text, question.time_ns)
         cosines = vectors @ embedder.vector(question.text)
-        near = np.argsort(-cosines, kind="stable")[:FUSED].tolist()
-        by_vectors = [Scored(key, float(cosines[key]), scale.relevance(float(cosines[key]))) for key in near]
-        fused = answering(fuse([_in_context(documents, query), by_vectors]), None)
-        return [documents.ids[each.key] for each in fused]
+        near = [Scored(key, float(cosines[key])) for key in np.argsort(-cosines, kind="stable")[:NEAREST].tolist()]
+        relevance = {each.key: scale.relevance(each.score) for each in near}
+        ranked = _in_context(documents, query, nearness(near))
+        scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
+        return [documents.ids[each.key] for each in answering(scored, None)]
 
     return answer
 
 
-def _in_context(documents: Documents, query: Query) -> list[Scored]:
-    candidates = documents.candidates(query)
-    scored = rank(query, candidates)
+def _in_context(
+    documents: Documents, query: Query, meaning: Mapping[int, float] = NO_MEANING, weights: Weights = DEFAULT
+) -> list[Scored]:
+    candidates = documents.candidates(query, also=tuple(meaning))
+    scored = rank(query, candidates, weights, meaning)
     if not query.is_question:
         return scored
     more = documents.around([best.key for best in scored[:BEST_WITH_NEIGHBORS]], 1)
     found = {each.key: each for each in (*candidates.found, *more)}
-    return rank(query, replace(candidates, found=list(found.values())))
+    return rank(query, replace(candidates, found=list(found.values())), weights, meaning)
 
 
 def fts5(conversation: Conversation) -> Answer:

@@ -88,11 +88,13 @@ class Words(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """A query for candidates: documents with any of the analyzed terms in one of the fields, or in their dates."""
+    """A query for candidates: documents with any of the analyzed terms in one of the fields, or in their dates. `also`: keys of
+    documents that are candidates without a term, beyond the limit."""
 
     terms: tuple[str, ...]
     fields: Field = ALL_FIELDS
     limit: int = 256
+    also: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

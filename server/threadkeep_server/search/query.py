@@ -1,4 +1,4 @@
-"""Analysis of a query: terms and their weights, adjacent terms, phrases, names and times."""
+"""Analysis of a query: terms and their weights, phrases, names, speakers and times."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import NamedTuple
 from .analysis.analyzer import Token, query_tokens
 from .analysis.scripts import Script, script_of
 from .analysis.stopwords import NO_NAMES, STOP_WORDS
+from .analysis.terms import speaker_terms
 from .dates.calendar import nanoseconds
 from .dates.mentions import DAY, MONTH, YEAR, Mention, date_terms, mentions
+from .intent import NOTHING, Intent, intent_of
 
 MOST_TERMS = 64
 MOST_CHARACTERS = 10_000
@@ -36,21 +38,28 @@ class Query:
 
     - terms: analyzed term -> weight, in the order of the query, followed by the terms of its dates; at most MOST_TERMS. Stop
       words are dropped unless there are no other words.
-    - pairs: adjacent terms of the query; stop words between them are skipped.
+    - speakers: terms that may be the name of an author: names, and what follows "the" ("the planner").
     - phrases: texts in double quotes of any kind, as runs of terms with stop words. The terms of a phrase are consecutive in a
       document, so a phrase is cut at the ends of a run of an unspaced script.
     - names: the terms that look like a name or a part of one.
     - spans: the mentioned times, in nanoseconds since 1970 UTC: (first, last), both inclusive.
     - is_question: whether it is a sentence, not keywords: it ends with a question mark, or has stop words among others.
+    - intent: what it is after.
     """
 
     text: str
     terms: Mapping[str, float]
-    pairs: tuple[tuple[str, str], ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
     names: frozenset[str] = frozenset()
     spans: tuple[tuple[int, int], ...] = ()
     is_question: bool = False
+    speakers: frozenset[str] = frozenset()
+    intent: Intent = NOTHING
+
+    @property
+    def recruiting(self) -> tuple[str, ...]:
+        """The terms that select candidates: with those of the events of its speakers, which have no weight of their own."""
+        return (*self.terms, *speaker_terms([term for term in self.terms if term in self.speakers]))
 
 
 class _Word(NamedTuple):
@@ -83,11 +92,12 @@ def parse(text: str, now_ns: int) -> Query:
     return Query(
         text=text,
         terms=kept | {term: _OF_DATES[term[0]] for term in of_dates},
-        pairs=_pairs(words_used, kept),
         phrases=_phrases(read),
         names=frozenset(names.terms & kept.keys()),
         spans=tuple(dict.fromkeys(nanoseconds(*span) for span in days)),
         is_question=len(words_used) < len(words) or read.rstrip().endswith(_QUESTION_MARKS),
+        speakers=frozenset((names.terms | _after_the(words)) & kept.keys()),
+        intent=intent_of(read, frozenset(_plain(word.text) for word in words)),
     )
 
 
@@ -116,12 +126,9 @@ def _weight(token: Token, word: _Word, mentioned: Sequence[Mention]) -> float:
     return weight
 
 
-def _pairs(words: Sequence[_Word], terms: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
-    """Returns adjacent terms: the whole terms of two words, and the parts of one word."""
-    found = [(one.tokens[0].term, other.tokens[0].term) for one, other in pairwise(words)]
-    for word in words:
-        found += [(one.term, other.term) for one, other in pairwise(word.tokens[1:]) if one.end <= other.start]
-    return tuple(dict.fromkeys(pair for pair in found if pair[0] in terms and pair[1] in terms))[:MOST_TERMS]
+def _after_the(words: Sequence[_Word]) -> frozenset[str]:
+    """The words after "the": agents are often named by what they do."""
+    return frozenset(word.tokens[0].term for before, word in pairwise(words) if _plain(before.text) == "the")
 
 
 def _phrases(text: str) -> tuple[tuple[str, ...], ...]:

@@ -32,9 +32,9 @@ class _Watching(EventCodec):
         self.threads.add(threading.get_ident())
         return super().words(body, time)
 
-    def memory_words(self, content: bytes, time: int) -> Words:
+    def memory_words(self, content: bytes, time: int, author: str = "") -> Words:
         self.threads.add(threading.get_ident())
-        return super().memory_words(content, time)
+        return super().memory_words(content, time, author)
 
 
 @pytest.mark.parametrize("indexed", [True, False])

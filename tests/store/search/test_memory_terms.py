@@ -30,8 +30,8 @@ class LaterCodec(EventCodec):
 
     words_version = CODEC.words_version + 1
 
-    def memory_words(self, content: bytes, time: int) -> Words:
-        words = CODEC.memory_words(content, time)
+    def memory_words(self, content: bytes, time: int, author: str = "") -> Words:
+        words = CODEC.memory_words(content, time, author)
         return words._replace(text=[f"{term}x" for term in words.text])
 
 

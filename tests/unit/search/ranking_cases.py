@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from threadkeep_server.domain.model import POSITION_STEP
@@ -11,7 +10,9 @@ from threadkeep_server.domain.search import Candidate, Candidates
 from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
-BARE = Weights(ordered=0, near=0, phrases=0, speaker=0, spans=0, coverage=0, feedback=0, neighbors=0, session=0)
+BARE = Weights(
+    phrases=0, speaker=0, spans=0, role=0, number=0, present=0, meaning=0, neighbors=0, answer=0, questions=0, session=0
+)
 """BM25 alone."""
 
 
@@ -24,9 +25,7 @@ def candidate(key: int, text: str, **other: Any) -> Candidate:
 
 
 def requested(text: str, **other: Any) -> Query:
-    terms = text.split()
-    known: dict[str, Any] = {"terms": dict.fromkeys(terms, 1.0), "pairs": tuple(pairwise(terms))}
-    return Query(text=text, **(known | other))
+    return Query(**({"text": text, "terms": dict.fromkeys(text.split(), 1.0)} | other))
 
 
 def order(

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion, and recency."""
+"""The scale of meaning, and recency."""
 
 from __future__ import annotations
 
@@ -8,37 +8,22 @@ import pytest
 
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.search import Scored
-from threadkeep_server.search.ranking.fusion import fuse, recency
+from threadkeep_server.search.ranking.fusion import nearness, recency
 
 
-def ranking(*keys: int) -> list[Scored]:
-    return [Scored(key, 100.0 - place) for place, key in enumerate(keys)]
+def test_nearness_is_between_the_farthest_and_the_nearest() -> None:
+    assert nearness([Scored(7, 0.9), Scored(8, 0.5), Scored(9, 0.1)]) == pytest.approx({7: 1.0, 8: 0.5, 9: 0.0})
 
 
-def test_the_fused_score_is_the_sum_of_reciprocal_places() -> None:
-    assert fuse([ranking(7, 8), ranking(8)]) == [Scored(8, 1 / 62 + 1 / 61), Scored(7, 1 / 61)]
-    assert fuse([ranking(7, 8)], k=0) == [Scored(7, 1.0), Scored(8, 0.5)]
+def test_nearness_does_not_depend_on_the_scale_of_the_model() -> None:
+    cosines = {7: 0.9, 8: 0.5, 9: 0.1}
+    narrow = [Scored(key, 0.6 + cosine / 10) for key, cosine in cosines.items()]
+    assert nearness(narrow) == pytest.approx(nearness([Scored(key, cosine) for key, cosine in cosines.items()]))
 
 
-def test_hits_of_both_rankings_come_before_the_first_of_one() -> None:
-    assert fuse([ranking(1, 2, 3), ranking(4, 2, 5)])[0].key == 2
-
-
-def test_scores_do_not_count_and_equals_are_later_key_first() -> None:
-    assert [s.key for s in fuse([[Scored(1, 1e9)], [Scored(2, -1e9)]])] == [2, 1]
-
-
-def test_a_duplicate_key_counts_at_its_first_place() -> None:
-    assert fuse([ranking(1, 1, 2)], k=0) == [Scored(1, 1.0), Scored(2, 0.5)]
-
-
-def test_fusing_no_rankings_gives_no_hits() -> None:
-    assert fuse([]) == fuse([[], []]) == []
-
-
-def test_k_must_not_be_negative() -> None:
-    with pytest.raises(InvalidField, match=r"^k must be 0 or more"):
-        fuse([], k=-1)
+def test_nearness_of_one_or_no_document() -> None:
+    assert nearness([]) == {}
+    assert nearness([Scored(7, 0.2)]) == {7: 1.0}
 
 
 def test_recency_is_off_by_default() -> None:

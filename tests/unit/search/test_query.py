@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from threadkeep_server.domain.search import Texts
 from threadkeep_server.search.analysis.analyzer import index_terms
+from threadkeep_server.search.analysis.terms import is_question, speaker_terms, words_of
 from threadkeep_server.search.dates.mentions import DAY, MONTH, YEAR, document_dates
+from threadkeep_server.search.intent import ASSISTANT, USER, Intent
 from threadkeep_server.search.query import MOST_TERMS, Query, parse
 
 from .texts import texts
@@ -54,21 +57,62 @@ def test_a_part_of_an_address_counts_less_than_the_whole() -> None:
     assert 0 < weights["exampl"] < 1
 
 
+@pytest.mark.parametrize(
+    ("text", "intent"),
+    [
+        ("What did I say about my knee?", Intent(USER)),
+        ("What did you recommend to me?", Intent(ASSISTANT)),
+        ("Wie heißt mein Zahnarzt?", Intent(USER)),
+        ("我的牙医叫什么?", Intent(USER)),
+        ("How many jars did Ann fill?", Intent(number=True)),
+        ("When is the ferry?", Intent(number=True)),
+        ("Where does Bo live now?", Intent(present=True)),
+        ("Who is Bo?", Intent()),
+        ("the intention of mine workers", Intent(USER)),
+    ],
+)
+def test_what_a_question_is_after(text: str, intent: Intent) -> None:
+    assert parse(text, NOW).intent == intent
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Which day?", True),
+        ("Which day? ", True),
+        ("哪一天？", True),
+        ("I see. And how is the job", True),
+        ("is Sergeant still there? 🐦", True),
+        ("do you need it", True),
+        ("What a day. I slept.", False),
+        ("She asked which day. I said the 14th.", False),
+        ("", False),
+    ],
+)
+def test_messages_that_end_with_a_question(text: str, found: bool) -> None:
+    assert is_question(text) is found
+
+
 def test_a_repeated_word_has_its_highest_weight() -> None:
     assert parse("user getUser", NOW).terms["user"] == parse("getUser user", NOW).terms["user"] == 1
 
 
 @pytest.mark.parametrize(
-    ("text", "pairs"),
+    ("text", "speakers"),
     [
-        ("the adoption of the agencies in Rome", "adopt-agenc agenc-rome"),
-        ("readUserName hotel", "readusernam-hotel read-user user-name"),
-        ("北京大学", "北京-京大 京大-大学"),
-        ("hotel", ""),
+        ("What did Caroline tell Mel?", "carolin mel"),
+        ("What did the planner criticize?", "planner"),
+        ("What is the plan of Ann?", "plan ann"),
+        ("What did we plan?", ""),
     ],
 )
-def test_adjacent_terms_are_pairs_across_stop_words(text: str, pairs: str) -> None:
-    assert ["-".join(pair) for pair in parse(text, NOW).pairs] == pairs.split()
+def test_names_and_what_follows_an_article_may_be_speakers(text: str, speakers: str) -> None:
+    query = parse(text, NOW)
+    assert query.speakers == set(speakers.split())
+    assert query.recruiting == (*query.terms, *speaker_terms([term for term in query.terms if term in query.speakers]))
+    assert set(query.recruiting) - set(query.terms) == set(words_of(Texts("", "", "", ""), NOW, speakers).dates) - set(
+        words_of(Texts("", "", "", ""), NOW).dates
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,7 +178,6 @@ def test_questions_and_documents_share_the_terms_of_a_day() -> None:
 def test_terms_are_bounded() -> None:
     query = parse(" ".join(f"word{number}x in 20{number % 100:02}" for number in range(1000)), NOW)
     assert len(query.terms) == MOST_TERMS
-    assert len(query.pairs) <= MOST_TERMS
 
 
 @given(texts, st.integers(-(2**70), 2**70))
@@ -145,7 +188,7 @@ def test_any_text_is_a_question(text: str, now: int) -> None:
     assert all(0 < weight <= 1 for weight in query.terms.values())
     assert set(words(query)) <= set(index_terms(text))
     assert query.names <= query.terms.keys()
-    assert all(term in query.terms for pair in query.pairs for term in pair)
+    assert query.speakers <= query.terms.keys()
     assert all(phrase and all(phrase) for phrase in query.phrases)
     assert all(first < last for first, last in query.spans)
     assert bool(words(query)) == bool(index_terms(text))

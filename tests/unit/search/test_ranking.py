@@ -9,7 +9,10 @@ import pytest
 
 from tests.unit.search.ranking_cases import BARE, candidate, order, requested
 from threadkeep_server.domain.search import Candidates
+from threadkeep_server.search.analysis.terms import QUESTION
+from threadkeep_server.search.intent import Intent
 from threadkeep_server.search.query import Query
+from threadkeep_server.search.ranking.relevance import UNRELATED
 from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
 
@@ -30,7 +33,7 @@ def test_bm25_follows_its_formula() -> None:
     scores = {each.key: each.score for each in rank(requested("tea"), Candidates(found, 100, {"tea": 10}), BARE)}
     rarity = math.log(1 + (100 - 10 + 0.5) / (10 + 0.5))
     for key, count, length in ((1, 2, 3), (2, 1, 1)):
-        saturated = count * 1.9 / (count + 0.9 * (0.6 + 0.4 * length / 2))
+        saturated = count * 1.9 / (count + 0.9 * (0.25 + 0.75 * max(length, 2) / 2))
         assert scores[key] == pytest.approx(rarity * saturated)
 
 
@@ -62,27 +65,6 @@ def test_spoken_text_counts_more_than_tool_results() -> None:
     assert order(requested("tea"), found, replace(BARE, b=0, calls=0.7)) == [1, 3, 2]
 
 
-def test_adjacent_terms_in_order_count_more_than_separate_ones() -> None:
-    together = candidate(1, "red kite x x x x x x x x")
-    swapped = candidate(2, "kite red x x x x x x x x")
-    close = candidate(3, "red x x x kite x x x x x")
-    apart = candidate(4, "red x x x x x x x x kite")
-    found = [apart, close, swapped, together]
-    assert order(requested("red kite"), found, replace(BARE, ordered=0.4, near=0.2)) == [1, 3, 2, 4]
-    assert order(requested("red kite"), found, replace(BARE, near=0.2)) == [3, 2, 1, 4], "near in any order, and no nearer"
-
-
-def test_terms_of_two_fields_or_candidates_are_not_adjacent() -> None:
-    weights = replace(BARE, ordered=1.0, results=1.0, text=1.0)
-    across = [candidate(1, "x red", fields={"results": "kite"}), candidate(2, "red", fields={"results": "x kite"})]
-    assert len({scored.score for scored in rank(requested("red kite"), Candidates(across, 99), weights)}) == 1
-    next_to = [candidate(2, "kite"), candidate(1, "red")]
-    alone = [candidate(2, "kite"), candidate(1, "red")]
-    assert rank(requested("red kite"), Candidates(next_to, 99), weights) == rank(
-        requested("red kite"), Candidates(alone, 99), BARE
-    )
-
-
 def test_an_exact_quoted_phrase_counts_most() -> None:
     query = requested("winter tale", phrases=(("the", "winter", "tale"),))
     exact, close = candidate(1, "the winter tale x"), candidate(2, "winter tale the winter x")
@@ -103,7 +85,7 @@ def test_stop_words_do_not_make_a_phrase_rarer() -> None:
 
 
 def test_a_speaker_named_in_the_question_ranks_higher() -> None:
-    query = requested("caroline camp", names=frozenset({"carolin"}), terms={"carolin": 1.0, "camp": 1.0})
+    query = requested("caroline camp", speakers=frozenset({"carolin"}), terms={"carolin": 1.0, "camp": 1.0})
     hers = candidate(1, "i went to camp yesterday", author="Caroline")
     called = candidate(2, "carolin how was your camp", author="Melanie")
     other = candidate(3, "i went to camp yesterday", author="Melanie")
@@ -113,33 +95,73 @@ def test_a_speaker_named_in_the_question_ranks_higher() -> None:
 
 
 def test_a_name_of_no_speaker_is_an_ordinary_term() -> None:
-    query = requested("porto", names=frozenset({"porto"}))
+    query = requested("porto", speakers=frozenset({"porto"}))
     found = [candidate(1, "porto", author="Ann"), candidate(2, "x", author="Ann")]
     candidates = Candidates(found, 100, {"porto": 5})
     assert rank(query, candidates, BARE) == rank(query, candidates, replace(BARE, speaker=2.0))
+
+
+def test_events_of_a_named_speaker_are_of_the_subject_whatever_their_length() -> None:
+    query = requested("ann", speakers=frozenset({"ann"}))
+    found = [candidate(1, "yes", author="Ann"), candidate(2, "x " * 30, author="Ann"), candidate(3, "no", author="Bo")]
+    short, long, other = sorted(rank(query, Candidates(found, 100)), key=lambda each: each.key)
+    assert short.score == long.score > other.score == 0
+    assert short.relevance == long.relevance >= UNRELATED > other.relevance
+
+
+def test_a_question_lifts_the_role_that_it_is_about() -> None:
+    found = [candidate(1, "tea", role=1), candidate(2, "tea", role=2)]
+    weights = replace(BARE, role=0.6)
+    assert order(requested("tea", intent=Intent(role=1)), found, weights) == [1, 2]
+    assert order(requested("tea", intent=Intent(role=2)), found, weights) == [2, 1]
+    assert order(requested("tea", intent=Intent(role=1)), found, BARE) == [2, 1]
+
+
+def test_a_question_for_a_number_lifts_what_has_one_outside_of_its_date() -> None:
+    found = [
+        candidate(1, "tea 5"),
+        candidate(2, "tea x", fields={"dates": "2024"}),
+        candidate(3, "tea", fields={"results": "7"}),
+    ]
+    weights = replace(BARE, b=0, number=0.3)
+    assert order(requested("tea", intent=Intent(number=True)), found, weights) == [3, 1, 2]
+    assert order(requested("tea"), found, weights) == [3, 2, 1]
+
+
+def test_a_question_for_the_present_lifts_the_latest() -> None:
+    found = [candidate(1, "tea", time=900), candidate(2, "tea", time=100), candidate(3, "tea", time=500)]
+    weights = replace(BARE, present=0.4)
+    assert order(requested("tea", intent=Intent(present=True)), found, weights) == [1, 3, 2]
+    assert order(requested("tea"), found, weights) == [3, 2, 1]
+
+
+def test_the_event_behind_a_question_gets_a_share_of_it() -> None:
+    asked = candidate(1, "tea", session=7, seq=5, fields={"dates": QUESTION})
+    answer, far = candidate(2, "five x", session=7, seq=6), candidate(3, "six x", session=7, seq=7)
+    before, other = candidate(4, "tea", session=8, seq=1), candidate(5, "three x", session=8, seq=2)
+    weights = replace(BARE, answer=0.4, questions=0.2)
+    scores = {
+        each.key: each.score for each in rank(requested("tea"), Candidates([asked, answer, far, before, other], 99), weights)
+    }
+    assert scores[4] > scores[1] > scores[2] > scores[3] == scores[5] == 0
+
+
+def test_meaning_is_added_before_the_context() -> None:
+    said, near = candidate(1, "tea", session=7, seq=1), candidate(2, "infusion", session=8, seq=1)
+    behind = candidate(3, "yes", session=8, seq=2)
+    weights = replace(BARE, meaning=0.5, neighbors=0.8)
+    found = Candidates([said, near, behind], 99)
+    scores = {each.key: each.score for each in rank(requested("tea"), found, weights, {2: 1.0})}
+    assert scores[1] == pytest.approx(1.0)
+    assert scores[2] == pytest.approx(0.5)
+    assert 0 < scores[3] < scores[2]
+    assert [each.key for each in rank(requested("cake"), found, weights, {2: 1.0})] == [2, 3, 1], "without a word, by meaning"
 
 
 def test_events_of_the_time_in_the_question_rank_higher() -> None:
     query = requested("tea", spans=((100, 200), (900, 900)))
     found = [candidate(key, "tea", time=time) for key, time in ((1, 100), (2, 200), (3, 900), (4, 99), (5, 201))]
     assert order(query, found, replace(BARE, spans=1.0)) == [3, 2, 1, 5, 4]
-
-
-def test_more_terms_count_more_than_one_repeated_term() -> None:
-    found = [candidate(1, "tea tea tea tea"), candidate(2, "tea cake")]
-    frequencies = {"tea": 5, "cake": 200}
-    assert order(requested("tea cake"), found, BARE, frequencies=frequencies) == [1, 2]
-    assert order(requested("tea cake"), found, replace(BARE, coverage=0.9), frequencies=frequencies) == [2, 1]
-
-
-def test_common_terms_of_the_best_hits_join_the_query() -> None:
-    best = [candidate(key, "kayak river kayak river paddle") for key in (1, 2, 3)]
-    rest = [candidate(10 + n, f"river w{n} v{n} u{n}") for n in range(8)]
-    alike, unlike = candidate(30, "river paddle z"), candidate(31, "river sofa z")
-    query = requested("kayak river", pairs=())
-    placed = order(query, [*best, *rest, alike, unlike], replace(BARE, feedback=0.3))
-    assert placed.index(30) < placed.index(31)
-    assert order(query, [*best, *rest, alike, unlike], BARE).index(30) > placed.index(30)
 
 
 def test_an_answer_is_found_by_its_question() -> None:

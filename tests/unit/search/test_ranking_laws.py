@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tests.support.runs.thoroughness import examples
 from tests.unit.search.ranking_cases import candidate
 from threadkeep_server.domain.search import Candidate, Candidates
+from threadkeep_server.search.analysis.terms import QUESTION
+from threadkeep_server.search.intent import Intent
 from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking import term_hits
 from threadkeep_server.search.ranking.scoring import rank
@@ -31,7 +33,7 @@ def candidates(draw: st.DrawFn) -> list[Candidate]:
             seq=draw(st.integers(1, 5)),
             time=draw(st.integers(-5, 5)),
             author=draw(st.sampled_from(["", "Ann", "Bob Lee"])),
-            fields={"results": draw(TEXT)},
+            fields={"results": draw(TEXT), "dates": draw(st.sampled_from(["", QUESTION]))},
         )
         for key in keys
     ]
@@ -39,26 +41,27 @@ def candidates(draw: st.DrawFn) -> list[Candidate]:
 
 @st.composite
 def questions(draw: st.DrawFn) -> Query:
-    pairs = draw(st.lists(st.tuples(WORDS, WORDS), max_size=3))
     phrases = draw(st.lists(st.lists(WORDS, min_size=1, max_size=3).map(tuple), max_size=2))
     terms = {word: draw(st.floats(0, 3)) for word in draw(st.lists(WORDS, max_size=4))}
     names = frozenset(draw(st.lists(WORDS, max_size=2)))
-    return Query("", terms, tuple(pairs), tuple(phrases), names, tuple(draw(st.lists(st.just((-1, 2)), max_size=1))))
+    spans = tuple(draw(st.lists(st.just((-1, 2)), max_size=1)))
+    intent = Intent(draw(st.integers(0, 2)), draw(st.booleans()), draw(st.booleans()))
+    return Query("", terms, tuple(phrases), names, spans, speakers=names, intent=intent)
 
 
 @settings(max_examples=examples(150))
-@given(questions(), candidates(), st.randoms())
+@given(questions(), candidates(), st.dictionaries(st.integers(1, 99), st.floats(0, 1), max_size=5), st.randoms())
 def test_scores_are_finite_ordered_and_independent_of_the_candidate_order(
-    query: Query, found: list[Candidate], chance: random.Random
+    query: Query, found: list[Candidate], meaning: dict[int, float], chance: random.Random
 ) -> None:
     frequencies = dict.fromkeys(query.terms, 50)
-    first = rank(query, Candidates(found, 40, frequencies))
+    first = rank(query, Candidates(found, 40, frequencies), meaning=meaning)
     assert sorted(scored.key for scored in first) == sorted(one.key for one in found)
     assert all(math.isfinite(scored.score) and scored.score >= 0 for scored in first)
     assert first == sorted(first, key=lambda scored: (-scored.score, -scored.key))
     again = list(found)
     chance.shuffle(again)
-    assert rank(query, Candidates(again, 40, frequencies)) == first
+    assert rank(query, Candidates(again, 40, frequencies), meaning=meaning) == first
 
 
 def counted(words: Sequence[str], terms: Sequence[str]) -> list[list[int]]:

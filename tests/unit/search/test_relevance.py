@@ -12,7 +12,7 @@ from threadkeep_server.domain.search import Candidate, Candidates, Scored, Texts
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import parse
-from threadkeep_server.search.ranking.fusion import fuse, recency
+from threadkeep_server.search.ranking.fusion import recency
 from threadkeep_server.search.ranking.relevance import QUESTIONS, TEXTS, UNRELATED, CosineScale, answering, cosine_scale
 from threadkeep_server.search.ranking.scoring import rank
 
@@ -62,9 +62,8 @@ def test_a_question_without_common_words_scores_0() -> None:
 
 
 def test_fusing_keeps_the_greater_relevance_and_recency_does_not_change_it() -> None:
-    fused = fuse([[Scored(1, 9.0, 0.2), Scored(2, 8.0, 0.7)], [Scored(1, 0.9, 0.4)]])
-    assert {each.key: each.relevance for each in fused} == {1: 0.4, 2: 0.7}
-    assert {each.key: each.relevance for each in recency(fused, {2: 0}, 0, 1, 1.0)} == {1: 0.4, 2: 0.7}
+    scored = [Scored(1, 9.0, 0.4), Scored(2, 8.0, 0.7)]
+    assert {each.key: each.relevance for each in recency(scored, {2: 0}, 0, 1, 1.0)} == {1: 0.4, 2: 0.7}
 
 
 def test_without_a_floor_an_unrelated_best_hit_empties_the_result() -> None:

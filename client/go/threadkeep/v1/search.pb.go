@@ -41,7 +41,7 @@ const (
 	// Semantic: by cosine similarity of the embeddings of query and document, highest first. Needs an embedder. Documents
 	// without an embedding are not found yet (see semantic_lag).
 	SearchMode_SEARCH_MODE_SEMANTIC SearchMode = 3
-	// Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+	// Hybrid: RANKED and SEMANTIC, combined by adding the scores of both. Needs an embedder; if it does not respond, the
 	// search is RANKED and the response reports that.
 	SearchMode_SEARCH_MODE_HYBRID SearchMode = 4
 	// Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no

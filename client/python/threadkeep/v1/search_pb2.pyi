@@ -41,7 +41,7 @@ class _SearchModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     without an embedding are not found yet (see semantic_lag).
     """
     SEARCH_MODE_HYBRID: _SearchMode.ValueType  # 4
-    """Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+    """Hybrid: RANKED and SEMANTIC, combined by adding the scores of both. Needs an embedder; if it does not respond, the
     search is RANKED and the response reports that.
     """
     SEARCH_MODE_AUTO: _SearchMode.ValueType  # 5
@@ -71,7 +71,7 @@ SEARCH_MODE_SEMANTIC: SearchMode.ValueType  # 3
 without an embedding are not found yet (see semantic_lag).
 """
 SEARCH_MODE_HYBRID: SearchMode.ValueType  # 4
-"""Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+"""Hybrid: RANKED and SEMANTIC, combined by adding the scores of both. Needs an embedder; if it does not respond, the
 search is RANKED and the response reports that.
 """
 SEARCH_MODE_AUTO: SearchMode.ValueType  # 5

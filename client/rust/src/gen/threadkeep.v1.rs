@@ -5557,7 +5557,7 @@ pub enum SearchMode {
     /// Semantic: by cosine similarity of the embeddings of query and document, highest first. Needs an embedder. Documents
     /// without an embedding are not found yet (see semantic_lag).
     Semantic = 3,
-    /// Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+    /// Hybrid: RANKED and SEMANTIC, combined by adding the scores of both. Needs an embedder; if it does not respond, the
     /// search is RANKED and the response reports that.
     Hybrid = 4,
     /// Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no

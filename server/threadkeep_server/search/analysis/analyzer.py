@@ -24,7 +24,7 @@ from typing import NamedTuple
 from .normalize import JOINT, LONGEST_TERM, fold, stem
 from .scripts import MARKS, UNSPACED, Script, letters, script_of
 
-ANALYZER_VERSION = 2
+ANALYZER_VERSION = 3
 """Increases with every change of the terms of a text; an index of another version is rebuilt."""
 
 MOST_TERMS = 100_000

@@ -1,12 +1,14 @@
-"""Scores of candidates for a query, without a model: BM25 over weighted fields, and signals from the conversation.
+"""Scores of candidates for a query: BM25 over weighted fields, signals from the question and from the conversation, and, if an
+embedder is at hand, the likeness in meaning.
 
-Each step is a function; `rank` calls them in order. A weight of 0 switches a step off. The constants are those of the
-publications, or round numbers; none was fitted to a set of questions.
+Each step is a function; `rank` calls them in order. A weight of 0 switches a step off. Constants are round numbers, chosen on
+one half of the development set (tests/recall_bench/development) and measured on the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -16,8 +18,10 @@ from ...domain.model import POSITION_STEP
 from ...domain.search import Candidate, Candidates, Scored
 from ..analysis.analyzer import index_terms
 from ..analysis.scripts import script_of
+from ..analysis.terms import QUESTION
 from ..query import Query
 from . import term_hits
+from .relevance import UNRELATED
 from .term_hits import FIELDS, Floats, Hits, Ints, Tokens
 
 
@@ -31,16 +35,19 @@ class Weights:
     media: float = 0.75
     dates: float = 0.5
     k1: float = 0.9
-    b: float = 0.4
-    ordered: float = 0.4
-    near: float = 0.2
+    b: float = 0.75
     phrases: float = 2.0
     speaker: float = 2.0
     called: float = 0.5
     spans: float = 1.0
-    coverage: float = 0.3
-    feedback: float = 0.3
+    role: float = 0.6
+    number: float = 0.3
+    present: float = 0.4
+    meaning: float = 0.2
     neighbors: float = 0.8
+    behind: float = 1.2
+    answer: float = 0.4
+    questions: float = 0.2
     session: float = 0.1
 
     @property
@@ -51,37 +58,39 @@ class Weights:
 
 DEFAULT = Weights()
 
-NEAR = 8
-"""The distance, in terms, up to which two terms are near: the window of the sequential dependence model."""
-
 REACH = 2.0
 """The distance, in events, up to which neighbors raise a candidate's score."""
 
-FEEDBACK_CANDIDATES = 5
-FEEDBACK_TERMS = 10
-_SAMPLE = 48  # candidates in which the frequency of a term is counted
 _SESSION_BEST = 3
 # A scope with fewer documents does not show how rare a word is; this number is assumed.
 _FEWEST_DOCUMENTS = 50
 # A pair of characters that no document contains usually spans two words.
 _OF_UNKNOWN_PAIR = 0.4
+_DIGIT = re.compile(r"\d")
+NO_MEANING: Mapping[int, float] = {}
 
 
-def rank(query: Query, candidates: Candidates, weights: Weights = DEFAULT) -> list[Scored]:
+def rank(
+    query: Query, candidates: Candidates, weights: Weights = DEFAULT, meaning: Mapping[int, float] = NO_MEANING
+) -> list[Scored]:
     """Returns the candidates, best first; of equals, the later key first. Scores are finite, and 0 or more. The relevance of a
-    candidate is the share of the query that it contains, or half of the share that an adjacent candidate contains."""
+    candidate is the share of the query that it contains, or half of the share that an adjacent candidate contains.
+
+    `meaning`: how near the documents are to the query in meaning, from 0 to 1, by key; 1 for the nearest. Words and meaning are
+    added before the context counts, both on a scale whose best is 1: a list fused by ranks lets the weaker one decide half."""
     if not candidates.found:
         return []
     found = sorted(candidates.found, key=attrgetter("key"))
     read = _Reading.of(query, replace(candidates, found=found), weights)
-    scores = _bm25(read, read.weights)
-    scores += _proximity(query, read)
+    scores = _bm25(read)
     scores += _phrases(query, read)
     scores += _spans(query, read)
-    scores *= _coverage(read)
-    scores += _feedback(scores, read)
+    if meaning and weights.meaning:
+        scores /= float(scores.max()) or 1.0
+        scores += weights.meaning * np.array([meaning.get(key, 0.0) for key in read.keys.tolist()])
+    scores *= _expected(query, read)
     scores = _grouped(scores, read)
-    relevance = _relevance(read)
+    relevance = np.maximum(_relevance(read), UNRELATED * read.named)
     order = np.lexsort((-read.keys, -scores))
     return [Scored(found[place].key, float(scores[place]), float(relevance[place])) for place in order.tolist()]
 
@@ -89,7 +98,7 @@ def rank(query: Query, candidates: Candidates, weights: Weights = DEFAULT) -> li
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """The shared data of the steps: the candidates' terms, and the places of the query's terms. Matrices are terms x
-    candidates."""
+    candidates. `named`: 1 for candidates whose speaker the query names."""
 
     found: Sequence[Candidate]
     tokens: Tokens
@@ -102,21 +111,23 @@ class _Reading:
     weights: Floats
     norm: Floats
     keys: Ints
+    named: Floats
     use: Weights
 
     @classmethod
     def of(cls, query: Query, candidates: Candidates, use: Weights) -> _Reading:
         found = candidates.found
         tokens = term_hits.read([candidate.words for candidate in found])
-        around = [term for group in (*query.pairs, *query.phrases) for term in group]
+        around = [term for phrase in query.phrases for term in phrase]
         place = {term: number for number, term in enumerate(dict.fromkeys([*query.terms, *around]))}
         hits = term_hits.find(tokens, term_hits.hashes(place)) if place else Hits(*(np.empty(0, np.int64) for _ in range(3)))
         counts = term_hits.count(hits, len(place), len(found), use.fields)
         known = np.array([candidates.frequencies.get(term, 0) for term in place], np.float64)
         counted = known.copy()
-        _count_speakers(counts, counted, [place[name] for name in query.names if name in place], list(place), candidates, use)
+        norm = np.repeat(_length_norm(tokens, use)[np.newaxis], max(len(place), 1), axis=0)
+        speakers = [place[name] for name in query.speakers if name in place]
+        named = _count_speakers(counts, counted, norm, speakers, list(place), candidates, use)
         seen = (counts > 0).sum(axis=1)
-        lengths = tokens.lengths[:, : FIELDS - 1] @ np.array(use.fields[: FIELDS - 1])
         documents = max(candidates.documents, len(found))
         return cls(
             found=found,
@@ -128,19 +139,36 @@ class _Reading:
             documents=documents,
             rarity=_rarity(np.maximum(counted, seen), documents),
             weights=np.array([query.terms.get(term, 0.0) for term in place], np.float64),
-            norm=1 - use.b + use.b * lengths / max(float(lengths.mean()), 1.0),
+            norm=norm,
             keys=np.array([candidate.key for candidate in found], np.int64),
+            named=named,
             use=use,
         )
 
 
+def _length_norm(tokens: Tokens, use: Weights) -> Floats:
+    """Returns the factor of BM25 by which long documents are held back. Those shorter than the mean count as of the mean: "yes"
+    is no better an answer for being short."""
+    lengths = tokens.lengths[:, : FIELDS - 1] @ np.array(use.fields[: FIELDS - 1])
+    mean = max(float(lengths.mean()), 1.0)
+    return np.asarray(1 - use.b + use.b * np.maximum(lengths, mean) / mean, np.float64)
+
+
 def _count_speakers(
-    counts: Floats, frequencies: Floats, names: Sequence[int], terms: Sequence[str], candidates: Candidates, use: Weights
-) -> None:
-    """Counts authors as a field: the person that a query names usually gave the answer. The name of a speaker is as frequent
-    as that speaker's events. Inside texts it is mostly a form of address, so it counts less there."""
+    counts: Floats,
+    frequencies: Floats,
+    norm: Floats,
+    names: Sequence[int],
+    terms: Sequence[str],
+    candidates: Candidates,
+    use: Weights,
+) -> Floats:
+    """Counts authors as a field, whatever the length of the text: the person that a query names usually gave the answer. The
+    name of a speaker is as frequent as that speaker's events. Inside texts it is mostly a form of address, so it counts less
+    there. Returns 1 for the candidates of such speakers."""
+    named = np.zeros(len(candidates.found))
     if not names or not use.speaker:
-        return
+        return named
     authors = [candidate.author for candidate in candidates.found]
     called = {author: frozenset(index_terms(author)) for author in set(authors)}
     for name in names:
@@ -148,6 +176,9 @@ def _count_speakers(
         if said.any():
             counts[name] = use.speaker * said + use.called * counts[name]
             frequencies[name] = min(frequencies[name] + said.mean() * candidates.documents, candidates.documents)
+            norm[name] = 1.0
+            named = np.maximum(named, said)
+    return named
 
 
 def _rarity(frequencies: Floats | float, documents: int) -> Floats:
@@ -157,42 +188,12 @@ def _rarity(frequencies: Floats | float, documents: int) -> Floats:
     return np.log1p((documents - within + 0.5) / (within + 0.5))
 
 
-def _saturated(counts: Floats, read: _Reading) -> Floats:
-    """Returns the saturated counts of BM25: further occurrences count less, and less in longer documents."""
-    return counts * (read.use.k1 + 1) / (counts + read.use.k1 * read.norm)
-
-
-def _bm25(read: _Reading, weights: Floats) -> Floats:
+def _bm25(read: _Reading) -> Floats:
     """BM25 over weighted fields: counts and lengths are summed over the fields by weight before they saturate (Robertson,
-    Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", 2004). k1 = 0.9 and b = 0.4 suit short texts
-    (Trotman, Puurula and Burgess, "Improvements to BM25 and Language Models Examined", 2014)."""
-    return np.asarray((weights * read.rarity) @ _saturated(read.counts, read), np.float64)
-
-
-def _proximity(query: Query, read: _Reading) -> Floats:
-    """Scores adjacent terms of the query that are adjacent in the same order, or within NEAR terms in any order: the features
-    of the sequential dependence model (Metzler and Croft, "A Markov Random Field Model for Term Dependencies", 2005), scored
-    like terms."""
-    pairs = list(dict.fromkeys((read.place[a], read.place[b]) for a, b in query.pairs if a != b))
-    if not pairs or not (read.use.ordered or read.use.near):
-        return np.zeros(len(read.found))
-    number = np.full((len(read.place), len(read.place)), -1, np.int64)
-    for index, (first, second) in enumerate(pairs):
-        number[first, second] = index
-    hits, size = read.hits, (len(pairs), len(read.found))
-    ordered, near = np.zeros(size), np.zeros(size)
-    for lag in range(1, 5):
-        before, behind = slice(None, -lag), slice(lag, None)
-        gap = hits.at[behind] - hits.at[before]
-        together = (hits.field[behind] == hits.field[before]) & (gap < NEAR)
-        forward = number[hits.term[before], hits.term[behind]]
-        either = np.maximum(forward, number[hits.term[behind], hits.term[before]])
-        who = hits.field[before] // FIELDS
-        for table, which, where in ((ordered, forward, together & (gap == 1)), (near, either, together)):
-            chosen = where & (which >= 0)
-            np.add.at(table, (which[chosen], who[chosen]), 1.0)
-    rarity = np.array([(read.rarity[a] + read.rarity[b]) / 2 for a, b in pairs])
-    return np.asarray(rarity @ (read.use.ordered * _saturated(ordered, read) + read.use.near * _saturated(near, read)))
+    Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", 2004)."""
+    k1 = read.use.k1
+    saturated = read.counts * (k1 + 1) / (read.counts + k1 * read.norm[: len(read.counts)])
+    return np.asarray((read.weights * read.rarity) @ saturated, np.float64)
 
 
 def _phrases(query: Query, read: _Reading) -> Floats:
@@ -231,20 +232,26 @@ def _known(has: Sequence[bool]) -> Floats:
     return flags * _rarity(float(flags.sum()), len(has))
 
 
-def _coverage(read: _Reading) -> Floats:
-    """Returns a factor: the share of the query, by weight and rarity, that a candidate contains (a softened form of the
-    coordination factor of Salton's vector space systems)."""
-    mass = read.weights * read.rarity
-    total = float(mass[(read.counts > 0).any(axis=1)].sum())
-    if not total or not read.use.coverage:
-        return np.ones(len(read.found))
-    covered = mass @ (read.counts > 0)
-    return np.asarray(1 - read.use.coverage * (1 - covered / total), np.float64)
+def _expected(query: Query, read: _Reading) -> Floats:
+    """Returns a factor above 1 for what an answer is expected to be: of the role in question, with a number, of late."""
+    factor, intent = np.ones(len(read.found)), query.intent
+    if intent.role:
+        factor += read.use.role * np.array([candidate.role == intent.role for candidate in read.found], np.float64)
+    if intent.number:
+        factor *= 1 + read.use.number * np.array([_has_number(candidate.words) for candidate in read.found], np.float64)
+    if intent.present:
+        times = np.array([candidate.time for candidate in read.found], np.float64)
+        factor *= 1 + read.use.present * (times - times.min()) / max(float(np.ptp(times)), 1.0)
+    return factor
+
+
+def _has_number(words: str) -> bool:
+    return _DIGIT.search(words, 0, words.rfind("\n")) is not None  # not among the dates
 
 
 def _relevance(read: _Reading) -> Floats:
     """Returns the share of the query, by weight and rarity, that a candidate contains, or half of the share of an adjacent one.
-    Unlike in `_coverage`, terms that no document contains count too, and a speaker's name counts by its frequency in texts."""
+    Terms that no document contains count too, and a speaker's name counts by its frequency in texts."""
     mass = read.weights * _rarity(read.known, max(read.documents, _FEWEST_DOCUMENTS))
     for term, place in read.place.items():
         if not read.known[place] and script_of(term[0]).unspaced:
@@ -252,64 +259,24 @@ def _relevance(read: _Reading) -> Floats:
     share = mass @ (read.counts > 0) / max(float(mass.sum()), 1e-12)
     session, seq, order = _in_sessions(read)
     adjacent = np.empty_like(share)
-    adjacent[order] = np.where(seq > 0, _lift(session, seq, share[order]), 0.0)  # memories have no position: theirs is 0
+    adjacent[order] = _lift(session, seq, share[order])
     return np.maximum(share, adjacent)
 
 
-def _feedback(scores: Floats, read: _Reading) -> Floats:
-    """Scores pseudo-relevance feedback: searches for the terms of the best candidates too, with less weight. This is the
-    relevance model mixed with the query (RM3; Abdul-Jaleel et al., "UMass at TREC 2004"), scored with BM25. A term must occur
-    in two of the best, so that no candidate only confirms itself."""
-    best = np.lexsort((-read.keys, -scores))[:FEEDBACK_CANDIDATES]
-    if not read.use.feedback or len(read.found) <= FEEDBACK_CANDIDATES or not scores[best].sum():
-        return np.zeros(len(read.found))
-    terms, chances = _relevance_model([read.tokens.of(int(one)) for one in best], scores[best], read)
-    if not len(terms):
-        return np.zeros(len(read.found))
-    common = _sampled_rarity(terms, read)
-    chosen = np.argsort(-chances * common, kind="stable")[:FEEDBACK_TERMS]
-    counts = term_hits.count(term_hits.find(read.tokens, terms[chosen]), len(chosen), len(read.found), read.use.fields)
-    rarity = _rarity((counts > 0).sum(axis=1).astype(np.float64), len(read.found))
-    share = chances[chosen] * common[chosen]
-    share *= read.use.feedback * float(read.weights.sum()) / max(float(share.sum()), 1e-12)
-    return np.asarray((share * rarity) @ _saturated(counts, read), np.float64)
-
-
-def _relevance_model(documents: Sequence[term_hits.Hashes], scores: Floats, read: _Reading) -> tuple[term_hits.Hashes, Floats]:
-    """Returns the terms that occur in at least two of the documents, without those of the query, and their probabilities."""
-    every = np.concatenate(documents)
-    terms, which = np.unique(every, return_inverse=True)
-    owner = np.repeat(np.arange(len(documents)), [len(document) for document in documents])
-    counts = np.bincount(which * len(documents) + owner, minlength=len(terms) * len(documents)).reshape(len(terms), -1)
-    lengths = np.maximum(counts.sum(axis=0), 1)
-    chances = (counts / lengths) @ (scores / scores.sum())
-    kept = ((counts > 0).sum(axis=1) >= 2) & ~np.isin(terms, term_hits.hashes(read.place))
-    return terms[kept], chances[kept]
-
-
-def _sampled_rarity(terms: term_hits.Hashes, read: _Reading) -> Floats:
-    """Returns the rarity of terms in candidates at even distances. `terms` is sorted."""
-    step = -(-len(read.found) // _SAMPLE)
-    owner = read.tokens.field // FIELDS
-    taken = owner % step == 0
-    sample, owner = read.tokens.hashes[taken], owner[taken]
-    place = np.minimum(np.searchsorted(terms, sample), len(terms) - 1)
-    same = terms[place] == sample
-    has = np.zeros((len(terms), len(read.found)), np.bool_)
-    has[place[same], owner[same]] = True
-    return _rarity(has.sum(axis=1).astype(np.float64), -(-len(read.found) // step))
-
-
 def _grouped(scores: Floats, read: _Reading) -> Floats:
-    """Adds the scores of neighbors: events next to a good candidate are likely about the same subject, above all an answer
-    after its question. Events of the same session are too, to a lesser degree. (Scores of passages combined with those of their
-    document: Callan, "Passage-Level Evidence in Document Retrieval", 1994.) Only the best neighbor counts: many weak matches
-    are no answer. Some candidates are present only as neighbors and contain no term of the query."""
-    if not (read.use.neighbors or read.use.session):
-        return scores
+    """Adds the scores of neighbors: events next to a good candidate are likely about the same subject, above all what follows
+    it, and the answer after its question. Events of the same session are too, to a lesser degree. (Scores of passages combined
+    with those of their document: Callan, "Passage-Level Evidence in Document Retrieval", 1994.) Only the best neighbor counts:
+    many weak matches are no answer. Some candidates are present only as neighbors and contain no term of the query."""
+    use = read.use
     session, seq, order = _in_sessions(read)
     own = scores[order]
-    total = own + read.use.neighbors * _lift(session, seq, own) + read.use.session * _best_of_session(session, own)
+    asking = own * np.array([read.found[place].words.endswith(QUESTION) for place in order.tolist()], np.float64)
+    total = own - use.questions * asking + use.session * _best_of_session(session, own)
+    total += use.neighbors * _lift(session, seq, own, use.behind)
+    gap = np.diff(seq)
+    follows = (session[1:] == session[:-1]) & (gap > 0) & (gap <= 1)
+    total[1:] += use.answer * np.where(follows, asking[:-1], 0.0)
     grouped = np.empty_like(total)
     grouped[order] = total
     return grouped
@@ -323,14 +290,15 @@ def _in_sessions(read: _Reading) -> tuple[Ints, Floats, Ints]:
     return session[order], seq[order], order
 
 
-def _lift(session: Ints, seq: Floats, own: Floats) -> Floats:
-    """Returns the score of each candidate's best neighbor, divided by 1 + the distance: half of it at distance 1."""
+def _lift(session: Ints, seq: Floats, own: Floats, behind: float = 1.0) -> Floats:
+    """Returns the score of each candidate's best neighbor, divided by 1 + the distance: half of it at distance 1. `behind`: a
+    factor for those that follow their neighbor."""
     lift = np.zeros(len(own))
     for lag in (1, 2):
         gap = seq[lag:] - seq[:-lag]
-        near = (session[lag:] == session[:-lag]) & (gap <= REACH)
+        near = (session[lag:] == session[:-lag]) & (gap > 0) & (gap <= REACH)
         share = np.where(near, 1 / (1 + np.where(near, gap, 0.0)), 0.0)
-        lift[lag:] = np.maximum(lift[lag:], share * own[:-lag])
+        lift[lag:] = np.maximum(lift[lag:], behind * share * own[:-lag])
         lift[:-lag] = np.maximum(lift[:-lag], share * own[lag:])
     return lift
 

@@ -41,11 +41,6 @@ class Tokens:
     field: Ints
     lengths: Floats
 
-    def of(self, candidate: int) -> Hashes:
-        """Returns the terms of one candidate, without dates."""
-        start, end = np.searchsorted(self.field, (candidate * FIELDS, candidate * FIELDS + FIELDS - 1))
-        return self.hashes[start:end]
-
 
 @dataclass(frozen=True, slots=True)
 class Hits:

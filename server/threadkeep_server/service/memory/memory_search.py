@@ -13,6 +13,7 @@ from ...domain.text import fold
 from ...domain.validation import DEFAULT_HITS, Limits
 from ...providers.rerankers.base import Reranker
 from ...search.query import Query, parse
+from ...search.ranking.scoring import NO_MEANING
 from ...store.contract.memories import MemoriesStore
 from ...store.contract.vectors import Source
 from ..access import own_memories
@@ -89,12 +90,12 @@ class _Memories:
         self.times: dict[int, int] = {}
         self.unsearched = 0
 
-    async def by_terms(self, limit: int) -> Sequence[Scored]:
-        query, wanted = self._query, WordQuery(tuple(self._question.terms), limit=limit)
+    async def by_terms(self, limit: int, meaning: Mapping[int, float] = NO_MEANING) -> Sequence[Scored]:
+        query, wanted = self._query, WordQuery(self._question.recruiting, limit=limit, also=tuple(meaning))
         candidates = await self._store.memory_candidates(self._tenant, query.scope, wanted, query.filter)
         self.times.update((each.key, each.time) for each in candidates.found)
         self.unsearched = candidates.unsearched
-        return await rank_words(self._question, candidates)
+        return await rank_words(self._question, candidates, meaning)
 
     async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Sequence[tuple[int, float]]:
         query = self._query

@@ -15,6 +15,7 @@ from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, Scored, S
 from ...domain.validation import DEFAULT_HITS, Limits
 from ...providers.rerankers.base import Reranker
 from ...search.query import Query, parse
+from ...search.ranking.scoring import NO_MEANING
 from ...store.contract.search import FoundEvent, SearchStore
 from ...store.contract.vectors import Source
 from ..access import own_scope
@@ -117,19 +118,19 @@ class _Events:
         self._sessions: dict[int, int] = {}
         self._turns: dict[int, int] = {}
 
-    async def by_terms(self, limit: int) -> Sequence[Scored]:
-        """Ranks the events that share a term with the question, and those next to the best of them."""
+    async def by_terms(self, limit: int, meaning: Mapping[int, float] = NO_MEANING) -> Sequence[Scored]:
+        """Ranks the events that share a term with the question or are near in meaning, and those next to the best of them."""
         query = self._query
-        wanted = WordQuery(tuple(self._question.terms), query.fields, limit)
+        wanted = WordQuery(self._question.recruiting, query.fields, limit, tuple(meaning))
         candidates = await self._store.word_candidates(self._tenant, query.scope, wanted, query.filter)
         self._take_candidates(candidates)
-        scored = await rank_words(self._question, candidates)
+        scored = await rank_words(self._question, candidates, meaning)
         adjacent = await self._adjacent(candidates, scored)
         if not adjacent:
             return scored
         joined = replace(candidates, found=[*candidates.found, *adjacent])
         self._take_candidates(joined)
-        return await rank_words(self._question, joined)
+        return await rank_words(self._question, joined, meaning)
 
     async def _adjacent(self, candidates: Candidates, scored: Sequence[Scored]) -> Sequence[Candidate]:
         """The candidates next to the best. The answer to a question often shares no word with it and follows, or precedes, an

@@ -17,9 +17,9 @@ from ...providers.embedders.base import EmbedFailed
 from ...providers.rerankers.base import Reranker
 from ...search.highlight import highlights, literal_highlights
 from ...search.query import Query
-from ...search.ranking.fusion import fuse, recency
+from ...search.ranking.fusion import nearness, recency
 from ...search.ranking.relevance import answering
-from ...search.ranking.scoring import rank
+from ...search.ranking.scoring import DEFAULT, NO_MEANING, rank
 from ...store.contract.vectors import Source
 from ..run_in_thread import run_in_thread
 from .reranking import Readable, reranked
@@ -78,8 +78,9 @@ class Documents(Readable, Protocol):
         """The time of each document that was found, in nanoseconds, by key."""
         ...
 
-    async def by_terms(self, limit: int) -> Sequence[Scored]:
-        """Ranks up to `limit` documents that share a term with the question, best first."""
+    async def by_terms(self, limit: int, meaning: Mapping[int, float] = NO_MEANING) -> Sequence[Scored]:
+        """Ranks up to `limit` documents that share a term with the question, and those of `meaning` (see `scoring.rank`), best
+        first."""
         ...
 
     async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Sequence[tuple[int, float]]:
@@ -140,7 +141,9 @@ async def rank_documents(
             mode, scored = SearchMode.RANKED, await documents.by_terms(_term_depth(request.wanted))
         else:
             if mode is SearchMode.HYBRID:
-                scored = fuse([await documents.by_terms(_term_depth(request.wanted)), scored])
+                meaning, relevance = nearness(scored), {each.key: each.relevance for each in scored}
+                ranked = await documents.by_terms(_term_depth(request.wanted), meaning)
+                scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
     # SEMANTIC has no default least score: it returns the nearest documents, however far they are.
     if mode is not SearchMode.SEMANTIC or request.min_score is not None:
         scored = answering(scored, request.min_score)
@@ -177,10 +180,10 @@ def _vector_depth(request: RankingRequest) -> int:
     return _term_depth(request.wanted)
 
 
-async def rank_words(question: Query, candidates: Candidates) -> Sequence[Scored]:
+async def rank_words(question: Query, candidates: Candidates, meaning: Mapping[int, float]) -> Sequence[Scored]:
     """Runs `ranking.scoring.rank`, in a thread if the candidates are long, since it reads all their words."""
     size = sum(len(each.words) for each in candidates.found)
-    return await run_in_thread(size, _MOST_WORDS_AT_ONCE, rank, question, candidates)
+    return await run_in_thread(size, _MOST_WORDS_AT_ONCE, rank, question, candidates, DEFAULT, meaning)
 
 
 def check_min_score(value: float | None, mode: SearchMode) -> None:

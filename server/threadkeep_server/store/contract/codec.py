@@ -55,8 +55,8 @@ class Codec(Protocol):
         """Returns the terms of sealed bytes for the index; `time` is the event's."""
         ...
 
-    def memory_words(self, content: bytes, time: int) -> Words:
-        """Returns the terms of a memory's content, which is an encoded message."""
+    def memory_words(self, content: bytes, time: int, author: str = "") -> Words:
+        """Returns the terms of a memory: of its content, which is an encoded message, and its author."""
         ...
 
     def reading(self, body: bytes) -> Reading:

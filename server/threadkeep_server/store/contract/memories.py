@@ -104,7 +104,8 @@ class MemoriesStore(Protocol):
     async def memory_candidates(
         self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
     ) -> Candidates:
-        """Like SearchStore.word_candidates; a Candidate's session, position and role are 0."""
+        """Like SearchStore.word_candidates; a Candidate's role is 0, its session and position are those of
+        `terms.memory_place`."""
         ...
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:

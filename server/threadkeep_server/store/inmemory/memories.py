@@ -25,7 +25,7 @@ from ...domain.search import Candidate, Candidates, WordQuery
 from ...domain.text import fold
 from ..contract.codec import Codec
 from ..contract.memories import MemoryPage, NamedMemories, NamespacePage, leaves_tombstone
-from ..contract.terms import as_text, choose
+from ..contract.terms import as_text, choose, memory_place
 from ..contract.vectors import Floats
 from .logs import InMemoryLogs
 
@@ -110,7 +110,7 @@ class InMemoryMemories(InMemoryLogs):
     def _store(self, tenant: str, scope: MemoryScope, draft: MemoryDraft, record_time: int, now: int) -> Memory:
         self._memory_count += 1
         memory = Memory(self._memory_count, scope, draft, record_time, now, expiry_of(draft.ttl, now))
-        terms = as_text(self._codec.memory_words(draft.content, memory.time))
+        terms = as_text(self._codec.memory_words(draft.content, memory.time, draft.author))
         self._memories.append(Remembered(tenant, memory, terms))
         return memory
 
@@ -227,4 +227,6 @@ def _is_meant(draft: MemoryDraft, what: Forget) -> bool:
 
 
 def _candidate(each: Remembered) -> Candidate:
-    return Candidate(each.memory.key, 0, 0, each.memory.time, 0, each.memory.draft.author, each.words)
+    memory = each.memory
+    place = memory_place(memory.key, memory.draft.session_id)
+    return Candidate(memory.key, *place, memory.time, 0, memory.draft.author, each.words)

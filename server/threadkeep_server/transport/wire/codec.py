@@ -62,10 +62,11 @@ class EventCodec:
         return message_texts(event_pb2.SessionEvent.FromString(body).message)
 
     def words(self, body: bytes, time: int) -> Words:
-        return words_of(self.texts(body), time)
+        event = event_pb2.SessionEvent.FromString(body)
+        return words_of(message_texts(event.message), time, event.author)
 
-    def memory_words(self, content: bytes, time: int) -> Words:
-        return words_of(message_texts(message_pb2.ChatMessage.FromString(content)), time)
+    def memory_words(self, content: bytes, time: int, author: str = "") -> Words:
+        return words_of(message_texts(message_pb2.ChatMessage.FromString(content)), time, author)
 
     def reading(self, body: bytes) -> Reading:
         message = event_pb2.SessionEvent.FromString(body).message

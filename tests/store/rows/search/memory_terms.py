@@ -6,12 +6,15 @@ import pytest
 
 from tests.support.clock import NOW
 from tests.support.codec import CODEC
-from tests.support.memories import candidates, forget, found, memory, remember, remembered
+from tests.support.memories import ALICE, candidates, forget, found, memory, remember, remembered
+from tests.support.sessions import TENANT
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.memories import MemoryFilter
-from threadkeep_server.domain.search import Candidates, Field
+from threadkeep_server.domain.model import POSITION_STEP
+from threadkeep_server.domain.search import Candidates, Field, WordQuery
 from threadkeep_server.store.contract.search import most_counted
 from threadkeep_server.store.contract.store import Store
+from threadkeep_server.store.contract.terms import memory_place
 
 CALL = message_pb2.Part(tool_call=message_pb2.ToolCallPart(id="c", name="find", arguments_json='{"q": "harbour"}'))
 RESULT = message_pb2.Part(tool_result=message_pb2.ToolResultPart(call_id="c", name="find", structured_json='["quay"]'))
@@ -36,10 +39,28 @@ class MemoryCandidateRows:
         by_key = {each.key: each for each in reported.found}
         assert by_key.keys() == {wool.key, shoes.key}
         for memory_, each in ((wool, by_key[wool.key]), (shoes, by_key[shoes.key])):
-            assert (each.session, each.position, each.role) == (0, 0, 0)
+            assert (each.session, each.position) == memory_place(memory_.key, "")
+            assert each.role == 0
             assert (each.time, each.author) == (memory_.time, memory_.draft.author)
-            words = CODEC.memory_words(memory_.draft.content, memory_.time)
+            words = CODEC.memory_words(memory_.draft.content, memory_.time, memory_.draft.author)
             assert [line.split() for line in each.words.split("\n")] == [list(field) for field in words]
+
+    async def test_other_entries_are_candidates_without_a_term(self, store: Store) -> None:
+        await remember(store, memory("red shoes"), memory("green grass"), memory("blue sky"))
+        sky, grass, shoes = await remembered(store)
+        for terms in (("red",), ()):
+            wanted = WordQuery(terms, also=(grass.key, shoes.key, 1 << 40))
+            reported = await store.memory_candidates(TENANT, ALICE, wanted)
+            assert {each.key for each in reported.found} == {grass.key, shoes.key}
+            assert (counts(reported), reported.complete) == (dict.fromkeys(terms, 1), True)
+        assert sky.key not in {each.key for each in reported.found}
+
+    async def test_entries_of_one_session_are_neighbors(self, store: Store) -> None:
+        await remember(store, *(memory(f"red {n}", session_id=of, event_id=str(n)) for n, of in enumerate("aabb")))
+        places = [(each.session, each.position) for each in sorted((await candidates(store, "red")).found, key=lambda c: c.key)]
+        assert len({session for session, _ in places}) == 2
+        assert places[0][0] == places[1][0]
+        assert places[1][1] - places[0][1] == POSITION_STEP
 
     async def test_without_terms_there_is_nothing(self, store: Store) -> None:
         reported = await candidates(store, "red")

@@ -13,7 +13,7 @@ from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.scopes import EventScope, UserScope
-from threadkeep_server.domain.search import Candidates, Field, WordQuery
+from threadkeep_server.domain.search import ALL_FIELDS, Candidates, Field, WordQuery
 from threadkeep_server.store.contract.store import Store
 
 
@@ -105,6 +105,19 @@ class CandidateRows:
                 assert sorted(each.position >> 20 for each in found.found) == expected, wanted
                 assert found.complete
                 assert sorted(found.frequencies.values()) == [2, 3], "of the scope, whatever the filter"
+
+    async def test_other_events_are_candidates_without_a_term_if_they_match(self, store: Store) -> None:
+        drafts = [draft("apple pie", time=1), draft("banana", time=2), draft("cherry", time=3), draft("date", time=4)]
+        await say(store, *drafts)
+        async for _ in twice(store):
+            every = await ask(store, "apple banana cherry date")
+            keys = {each.position >> 20: each.key for each in every.found}
+            wanted = WordQuery(("appl",), limit=1, also=(keys[1], keys[2], keys[4], 1 << 40))
+            found = await store.word_candidates(TENANT, ALICE, wanted, EventFilter(to_time=3))
+            assert {each.position >> 20: each.words for each in found.found} == {
+                n: words(drafts[n - 1], ALL_FIELDS) for n in (1, 2)
+            }
+            assert found.complete
 
     async def test_windows_are_not_for_candidates(self, store: Store) -> None:
         await say(store, *(draft("zebra") for _ in range(5)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from typing import Any
 
 import pytest
 
@@ -270,9 +271,9 @@ async def test_long_candidates_are_ranked_outside_the_event_loop(
 ) -> None:
     threads: list[int] = []
 
-    def watched(question: Query, candidates: Candidates) -> list[Scored]:
+    def watched(question: Query, candidates: Candidates, *others: Any) -> list[Scored]:
         threads.append(threading.get_ident())
-        return rank(question, candidates)
+        return rank(question, candidates, *others)
 
     monkeypatch.setattr(search_pipeline, "rank", watched)
     services = SearchServices()
@@ -310,7 +311,7 @@ async def test_semantic_has_an_optional_floor_in_minus_one_to_one() -> None:
         await services.find("car", mode=SearchMode.HYBRID, min_score=-0.5)
 
 
-async def test_hybrid_fuses_both_by_reciprocal_rank() -> None:
+async def test_hybrid_adds_words_and_meaning() -> None:
     services = SearchServices(Meanings())
     await services.session("s1", "my automobile", "the word car", "an infusion", "the harbour")
     await services.embed_all()

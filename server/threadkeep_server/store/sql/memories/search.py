@@ -17,7 +17,7 @@ from sqlalchemy.sql import ColumnElement
 
 from ....domain.memories import MemoryFilter, MemoryScope
 from ....domain.search import Candidate, Candidates, Field, WordQuery
-from ...contract.terms import matched, selected
+from ...contract.terms import matched, memory_place, selected
 from ..log.markers import memory_marker
 from ..log.scan import Scanner
 from ..scan_budget import ScanBudget, affordable
@@ -30,8 +30,8 @@ from .rows import batches, rows_of_keys, within
 
 _m = memories.c
 
-_COLUMNS = (_m.id, _m.time, _m.author, _m.words, _m.metadata_json)
-_ANALYSED_COLUMNS: Sequence[ColumnElement[Any]] = (_m.id, _m.analyzer, _m.content, _m.time, _m.words)
+_COLUMNS = (_m.id, _m.time, _m.author, _m.session_id, _m.words, _m.metadata_json)
+_ANALYSED_COLUMNS: Sequence[ColumnElement[Any]] = (_m.id, _m.analyzer, _m.content, _m.time, _m.author, _m.words)
 
 
 def candidates(
@@ -62,7 +62,8 @@ def candidates(
 
 
 def _candidate(row: Row[Any], text: str, fields: Field) -> Candidate:
-    return Candidate(row.id, 0, 0, row.time, 0, row.author, selected(text, fields))
+    place = memory_place(row.id, row.session_id)
+    return Candidate(row.id, *place, row.time, 0, row.author, selected(text, fields))
 
 
 def _unindexed(behind: Mapping[int, str], query: WordQuery) -> Unindexed:
@@ -106,7 +107,7 @@ def _words_of(scanner: Scanner, rows: Sequence[Row[Any]]) -> Mapping[int, str]:
     found = {row.id: row.words for row in rows if abs(row.analyzer) == codec.words_version}
 
     def analyze(some: Sequence[Row[Any]]) -> Mapping[int, str]:
-        return {row.id: terms_text(codec.memory_words(codec.decrypt(row.content), row.time)) for row in some}
+        return {row.id: terms_text(codec.memory_words(codec.decrypt(row.content), row.time, row.author)) for row in some}
 
     for some in batches([row for row in rows if row.id not in found]):
         found |= scanner.engine.run_in_thread(partial(analyze, some))

@@ -90,7 +90,7 @@ class SqlMemories:
 
     def _words_of(self, draft: MemoryDraft, now: int) -> str:
         time = now if draft.event_time is None else draft.event_time
-        return terms_text(self._units.codec.memory_words(draft.content, time))
+        return terms_text(self._units.codec.memory_words(draft.content, time, draft.author))
 
     async def list_memories(
         self, tenant: str, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None

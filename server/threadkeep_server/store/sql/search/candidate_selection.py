@@ -46,6 +46,7 @@ class Choice:
         self.documents = documents
         self.most = most_counted(documents, query.limit)
         self._limit = query.limit
+        self._also = query.also
         self._query = TermQuery(marker, self.terms, query.fields)
         self._outdated = outdated
 
@@ -75,8 +76,11 @@ class Choice:
         # One more than wanted shows whether there are more.
         found = list(_first(pages, self._limit + 1, _within(budget, read)))
         complete = len(found) <= self._limit
+        found, known = found[: self._limit], {each.key for each in found[: self._limit]}
+        if others := [key for key in self._also if key not in known]:
+            found += read(others).values()
         unsearched = unindexed.unsearched + (budget is not None and budget.used_up)
-        return Candidates(found[: self._limit], self.documents, counts, complete=complete, unsearched=unsearched)
+        return Candidates(found, self.documents, counts, complete=complete, unsearched=unsearched)
 
     def _having(self, indexed: Collection[int], unindexed: Collection[int]) -> Collection[int]:
         if not unindexed and not self._outdated:

@@ -67,7 +67,7 @@ def word_candidates(
         connection.begin()  # prepared statements do not begin one, and a result must be of one snapshot
     place = place_of(scanner, tenant, scope)
     documents, parts = _size_and_parts(scanner, index, place)
-    if not query.terms or query.limit < 1:
+    if not (query.terms or query.also) or query.limit < 1:
         return Candidates([], documents)
     reader = _Reader(scanner, analyzed, place, query.fields, wanted, decoding)
     choice = Choice(query, place.marker, documents)

@@ -120,7 +120,7 @@ export enum SearchMode {
   SEMANTIC = 3,
 
   /**
-   * Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+   * Hybrid: RANKED and SEMANTIC, combined by adding the scores of both. Needs an embedder; if it does not respond, the
    * search is RANKED and the response reports that.
    *
    * @generated from enum value: SEARCH_MODE_HYBRID = 4;

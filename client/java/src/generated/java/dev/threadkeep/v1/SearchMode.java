@@ -54,7 +54,7 @@ public enum SearchMode
   SEARCH_MODE_SEMANTIC(3),
   /**
    * <pre>
-   * Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+   * Hybrid: RANKED and SEMANTIC, combined by adding the scores of both. Needs an embedder; if it does not respond, the
    * search is RANKED and the response reports that.
    * </pre>
    *
@@ -123,7 +123,7 @@ public enum SearchMode
   public static final int SEARCH_MODE_SEMANTIC_VALUE = 3;
   /**
    * <pre>
-   * Hybrid: RANKED and SEMANTIC, combined by reciprocal rank fusion. Needs an embedder; if it does not respond, the
+   * Hybrid: RANKED and SEMANTIC, combined by adding the scores of both. Needs an embedder; if it does not respond, the
    * search is RANKED and the response reports that.
    * </pre>
    *
