@@ -47,9 +47,10 @@ def test_a_rare_word_counts_more_than_one_that_many_documents_have() -> None:
 
 
 def test_a_direct_neighbor_has_half_the_relevance() -> None:
-    found = relevance("kayak", "Where is the kayak?", "In the shed.", "Good.", "Yes.")
+    found = relevance("kayak?", "Where is the kayak?", "In the shed.", "Good.", "Yes.")
     assert (found["Where is the kayak?"], found["In the shed."]) == (pytest.approx(1.0), pytest.approx(0.5))
     assert found["Yes."] == 0.0
+    assert relevance("kayak", "Where is the kayak?", "In the shed.")["In the shed."] == 0.0, "keywords are no question"
 
 
 def test_cjk_pairs_across_words_count_less() -> None:

@@ -90,7 +90,7 @@ def rank(
         scores += weights.meaning * np.array([meaning.get(key, 0.0) for key in read.keys.tolist()])
     scores *= _expected(query, read)
     scores = _grouped(scores, read)
-    relevance = np.maximum(_relevance(read), UNRELATED * read.named)
+    relevance = np.maximum(_relevance(query, read), UNRELATED * read.named)
     order = np.lexsort((-read.keys, -scores))
     return [Scored(found[place].key, float(scores[place]), float(relevance[place])) for place in order.tolist()]
 
@@ -249,7 +249,7 @@ def _has_number(words: str) -> bool:
     return _DIGIT.search(words, 0, words.rfind("\n")) is not None  # not among the dates
 
 
-def _relevance(read: _Reading) -> Floats:
+def _relevance(query: Query, read: _Reading) -> Floats:
     """Returns the share of the query, by weight and rarity, that a candidate contains, or half of the share of an adjacent one.
     Terms that no document contains count too, and a speaker's name counts by its frequency in texts."""
     mass = read.weights * _rarity(read.known, max(read.documents, _FEWEST_DOCUMENTS))
@@ -260,7 +260,8 @@ def _relevance(read: _Reading) -> Floats:
     session, seq, order = _in_sessions(read)
     adjacent = np.empty_like(share)
     adjacent[order] = _lift(session, seq, share[order])
-    return np.maximum(share, adjacent)
+    # Keywords, unlike a question, are not answered by what is only next to them.
+    return np.maximum(share, adjacent if query.is_question else adjacent * (share > 0))
 
 
 def _grouped(scores: Floats, read: _Reading) -> Floats:
