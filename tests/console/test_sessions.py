@@ -82,8 +82,15 @@ def test_selected_sessions_are_deleted_with_a_receipt(page: Page, server: Server
     client.append("bulk-4", user("Delete me."), create_if_missing=True)
     expect(page.get_by_label("Select bulk-4")).to_be_visible()
 
-    refused = {"code": "unavailable", "message": "not <b>now</b>"}
 
+def test_sessions_that_could_not_be_deleted_are_tried_again_and_the_receipt_stays(
+    page: Page, server: ServerProcess, client: threadkeep.Client
+) -> None:
+    for number in range(3):
+        client.append(f"again-{number}", user("Delete me."), create_if_missing=True)
+    page.goto(f"http://{server.http_address}/console/sessions?app=shop&user=alice&prefix=again-")
+    expect(page.get_by_label("Select again-2")).to_be_visible()
+    refused = {"code": "unavailable", "message": "not <b>now</b>"}
     calls = itertools.count()
 
     def refuse(route: Route) -> None:

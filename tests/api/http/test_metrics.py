@@ -106,6 +106,8 @@ class Served:
             raise RuntimeError
         return request
 
+    ListAuditRecords = GetServerInfo
+
 
 def parsed(text: bytes) -> dict[str, float]:
     """Returns values by sample: its name and its labels."""
