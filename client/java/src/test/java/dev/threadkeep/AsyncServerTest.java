@@ -254,6 +254,7 @@ class AsyncServerTest {
   private void server() {
     assertFalse(client.info().join().getVersion().isEmpty());
     assertFalse(client.tools().join().isEmpty());
+    assertEquals(Reason.AUDIT_LOG_UNAVAILABLE, reason(client.auditRecordsPage(r -> r.setMethod("DeleteSession"))));
   }
 
   private void owners() {
