@@ -43,7 +43,8 @@ async def entries(client: AsyncClient, app: str) -> list[str]:
 async def test_session_is_found_by_its_words(service: Service, memory: Memory, app: str) -> None:
     session = await talked(service, app, "I prefer a window seat.", "My dog is called Rex.")
     await memory.add_session_to_memory(session)
-    assert await found(memory, app, "which seat does the user prefer?") == ["I prefer a window seat."]
+    hits = await found(memory, app, "which seat does the user prefer?")
+    assert hits[0] == "I prefer a window seat."  # what the user said next may follow
 
 
 async def test_session_added_again_adds_what_is_new(service: Service, memory: Memory, client: AsyncClient, app: str) -> None:
