@@ -5,11 +5,11 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { ServerService, type ListAuditRecordsResponse } from "@threadkeep/client/v1";
 
 import { useClient } from "../../api/connection";
+import { beginOf } from "../../since";
 
 const PAGE = 50;
 /** Pages without a match that one click reads: the server reads a part of its file for each. */
 const MOST_EMPTY = 10;
-const HOURS: Readonly<Record<string, number>> = { "1h": 1, "24h": 24, "7d": 168, "30d": 720 };
 
 export interface AuditFilters {
   method?: string;
@@ -32,8 +32,7 @@ export function useAudit({ method = "", caller = "", session = "", outcome = "",
     queryKey: ["audit", JSON.stringify([wanted, since])],
     initialPageParam: { token: "", from: undefined } as Place,
     queryFn: async ({ pageParam, signal }: { pageParam: Place; signal: AbortSignal }) => {
-      const hours = HOURS[since];
-      const from = pageParam.from ?? (hours === undefined ? undefined : Date.now() - hours * 3_600_000);
+      const from = pageParam.from ?? beginOf(since);
       const fromTime = from === undefined ? {} : { fromTime: timestampFromMs(from) };
       let { token } = pageParam;
       let page: ListAuditRecordsResponse;

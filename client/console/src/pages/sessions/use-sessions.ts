@@ -8,6 +8,7 @@ import { useCallback, useMemo, useRef } from "react";
 
 import { useClient } from "../../api/connection";
 import { useWatch } from "../../api/watching";
+import { beginOf } from "../../since";
 
 /** Filters as the address has them. */
 export interface SessionFilters {
@@ -29,7 +30,6 @@ type Pages = InfiniteData<ListSessionsResponse>;
 const PAGE = 100;
 /** Milliseconds. Many changes in a moment read the list once. */
 const SETTLE = 400;
-const HOURS: Readonly<Record<string, number>> = { "1h": 1, "24h": 24, "7d": 168, "30d": 720 };
 const ORDERS: Readonly<Record<string, SessionOrder>> = {
   active: SessionOrder.UPDATED_FIRST,
   created: SessionOrder.CREATED_LAST_FIRST,
@@ -43,13 +43,13 @@ function labelsOf(given: string): Record<string, string> {
 }
 
 export function requestOf({ app, user = "", prefix = "", label = "", since = "", order = "" }: SessionFilters) {
-  const hours = HOURS[since];
+  const begin = beginOf(since);
   return {
     ...(app === undefined ? {} : { app }),
     userId: user,
     sessionIdPrefix: prefix,
     labels: labelsOf(label),
-    ...(hours === undefined ? {} : { updatedAfter: timestampFromMs(Date.now() - hours * 3_600_000) }),
+    ...(begin === undefined ? {} : { updatedAfter: timestampFromMs(begin) }),
     orderBy: ORDERS[order] ?? SessionOrder.UPDATED_LAST_FIRST,
     pageSize: PAGE,
     withNewestEvent: true,
