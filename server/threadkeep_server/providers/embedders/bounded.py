@@ -11,6 +11,7 @@ import numpy as np
 from ...search.vectors import normalize
 from ..errors import ProviderError
 from ..retry import RetryPolicy
+from ..sent_text import usable
 from .base import EmbedFailed, Vectors
 from .options import MAX_DIMENSIONS, EmbedderOptions
 from .request import EmbeddingModel
@@ -97,9 +98,3 @@ def check_dimension(options: EmbedderOptions, stored: int) -> None:
     """Raises ValueError if the dimension of the options differs from that of the stored vectors of the model."""
     if options.dimensions and stored and options.dimensions != stored:
         raise ValueError(f"the stored vectors of {options.name} have {stored} dimensions")
-
-
-def usable(text: str, max_characters: int) -> str:
-    """Returns the first `max_characters`; lone surrogates become question marks."""
-    text = text[:max_characters]
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

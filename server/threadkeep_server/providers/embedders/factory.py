@@ -24,8 +24,7 @@ def open_embedder(options: EmbedderOptions, *, stored_dimension: int = 0) -> Emb
     if options.provider == "hashing":
         return HashingEmbedder(options.hashing_dimensions, max_characters=options.max_characters)
     if options.provider == "onnx":
-        opened = open_embedders(options, options)
-        return None if opened is None else opened[0]
+        return ModelEmbedder(*_open_onnx(options))
     check_dimension(options, stored_dimension)
     embedder = ModelEmbedder(_open_model(options), options, stored_dimension=stored_dimension)
     quiet_vendor_loggers()
@@ -36,18 +35,20 @@ def open_embedders(options: EmbedderOptions, soon: EmbedderOptions) -> tuple[Emb
     """Returns two embedders of one model, with the limits of `options` and of `soon`, which differs in nothing else; a local
     model is loaded once, which takes seconds. None without a provider. Raises ValueError as `open_embedder` does."""
     if options.provider == "onnx":
-        from .onnx import open_onnx
-
-        model, completed = open_onnx(options)
+        model, completed = _open_onnx(options)
         hurried = replace(
             completed, timeout=soon.timeout, deadline=soon.deadline, max_attempts=soon.max_attempts, backoff=soon.backoff
         )
-        dimension = model.dimension
-        return ModelEmbedder(model, completed, stored_dimension=dimension), ModelEmbedder(
-            model, hurried, stored_dimension=dimension
-        )
+        return ModelEmbedder(model, completed), ModelEmbedder(model, hurried)
     embedder, questions = open_embedder(options), open_embedder(soon)
     return None if embedder is None or questions is None else (embedder, questions)
+
+
+def _open_onnx(options: EmbedderOptions) -> tuple[EmbeddingModel, EmbedderOptions]:
+    """Imports the library late, as `_open_model` does."""
+    from .onnx import open_onnx
+
+    return open_onnx(options)
 
 
 def _open_model(options: EmbedderOptions) -> EmbeddingModel:

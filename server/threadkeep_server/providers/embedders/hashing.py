@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sent_text import usable
 from .base import Vectors
-from .bounded import usable
 
 # Part of the model's name. A change of the following code that changes a vector must change it.
 _VERSION = "v1"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..onnx.files import read_model_files
-from ..onnx.model import TEXTS_AT_ONCE, Mask, OnnxModel
+from ..onnx.model import TEXTS_AT_ONCE, Mask, OnnxModel, first_line, open_model
 from .options import MAX_DIMENSIONS, EmbedderOptions
 
 _POOLED = "sentence_embedding"
@@ -29,7 +27,7 @@ class OnnxEmbeddings:
         try:
             probe = self._vectors(["probe"])
         except Exception as error:
-            raise ValueError(f"the embedder's model cannot embed a text: {str(error).splitlines()[0][:200]}") from None
+            raise ValueError(f"the embedder's model cannot embed a text: {first_line(error)}") from None
         if probe.ndim != 2 or not 0 < probe.shape[1] <= MAX_DIMENSIONS or not np.isfinite(probe).all():
             raise ValueError("the embedder's model gives no vectors; use a model of sentence embeddings, exported to ONNX")
         self.dimension = int(probe.shape[1])
@@ -62,9 +60,8 @@ def pooled(tokens: NDArray[np.float32], mask: Mask, pooling: str) -> NDArray[np.
 
 def open_onnx(options: EmbedderOptions) -> tuple[OnnxEmbeddings, EmbedderOptions]:
     """Returns the model, and the options completed by what its directory says. Raises ValueError."""
-    files = read_model_files(Path(options.path).expanduser())
-    max_tokens = min(options.max_tokens or files.max_tokens, files.max_tokens)
-    model = OnnxModel(files, whose="the embedder", max_tokens=max_tokens, threads=options.threads)
+    model = open_model(options.path, whose="the embedder", max_tokens=options.max_tokens, threads=options.threads)
+    files = model.files
     try:
         embeddings = OnnxEmbeddings(model, options.pooling or files.pooling)
         if options.dimensions not in (0, embeddings.dimension):
@@ -75,7 +72,8 @@ def open_onnx(options: EmbedderOptions) -> tuple[OnnxEmbeddings, EmbedderOptions
         raise
     completed = replace(
         options,
-        model=f"{files.folder.resolve().name}:{files.digest()}:{embeddings.pooling}:{max_tokens}",
+        model=f"{files.folder.resolve().name}:{files.digest()}:{embeddings.pooling}:{model.max_tokens}",
+        dimensions=embeddings.dimension,
         query_prefix=options.query_prefix or files.query_prefix,
         document_prefix=options.document_prefix or files.document_prefix,
         batch=min(options.batch, TEXTS_AT_ONCE),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProviderError
-from .files import ModelFiles
+from .files import ModelFiles, read_model_files
 
 TEXTS_AT_ONCE = 8
 """Texts of one execution. Another call waits for one execution at most, and a canceled call ends after it."""
@@ -35,12 +36,14 @@ class OnnxModel:
             raise ValueError(
                 f"{whose} 'onnx' needs the package {error.name!r}; install 'threadkeep[embedder-local]'"
             ) from error
+        self.files = files
+        self.max_tokens = max_tokens
         try:
             self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
             self._tokenizer.no_padding()
             self._tokenizer.enable_truncation(max_tokens)
         except Exception as error:  # the library raises a bare Exception
-            raise ValueError(f"{files.tokenizer} cannot be read ({_first_line(error)}); copy it again") from None
+            raise ValueError(f"{files.tokenizer} cannot be read ({first_line(error)}); copy it again") from None
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -50,7 +53,7 @@ class OnnxModel:
         try:
             self._session = onnxruntime.InferenceSession(str(files.model), options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise ValueError(f"{files.model} cannot be loaded ({_first_line(error)}); export or copy it again") from None
+            raise ValueError(f"{files.model} cannot be loaded ({first_line(error)}); export or copy it again") from None
         self._inputs = {each.name for each in self._session.get_inputs()}
         if unknown := self._inputs - _KNOWN_INPUTS:
             raise ValueError(f"{files.model} needs the input {min(unknown)!r}; export it as an encoder of texts")
@@ -82,5 +85,13 @@ class OnnxModel:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _first_line(error: Exception) -> str:
+def open_model(path: str, *, whose: str, max_tokens: int, threads: int) -> OnnxModel:
+    """Returns the model of a directory, or of one file of it. `max_tokens`: 0 is the model's own limit, which is also the most.
+    Raises ValueError."""
+    files = read_model_files(Path(path).expanduser())
+    return OnnxModel(files, whose=whose, max_tokens=min(max_tokens or files.max_tokens, files.max_tokens), threads=threads)
+
+
+def first_line(error: Exception) -> str:
+    """Returns the first line of its message, at most 200 characters; its type without one."""
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

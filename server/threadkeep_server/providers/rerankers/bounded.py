@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ...domain.backoff import Backoff
 from ..errors import ProviderError
+from ..sent_text import usable
 from .base import RerankCounts, RerankFailed, RerankingModel
 from .options import RerankerOptions
 
@@ -64,7 +65,7 @@ class BoundedReranker:
         try:
             async with asyncio.timeout(self._options.deadline), self._running:
                 limit = self._options.max_characters
-                found = await self._model.scores(_sent(query, limit), [_sent(each, limit) for each in documents])
+                found = await self._model.scores(usable(query, limit), [usable(each, limit) for each in documents])
         except TimeoutError:
             failed = ProviderError("did not answer in time", retry=True)
         except ProviderError as error:
@@ -88,8 +89,3 @@ class BoundedReranker:
         self._pauses += pause > 0
         self._paused_until = max(self._paused_until, self._clock() + pause)
         _log.warning("the reranker %s %s; the next attempt is in %.1f s", self._options.name, failed.problem, pause)
-
-
-def _sent(text: str, limit: int) -> str:
-    """Returns the first characters; lone surrogates become question marks."""
-    return text[:limit].encode("utf-8", "replace").decode()

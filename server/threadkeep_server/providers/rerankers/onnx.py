@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from ..errors import ProviderError
-from ..onnx.files import read_model_files
-from ..onnx.model import TEXTS_AT_ONCE, OnnxModel
+from ..onnx.model import TEXTS_AT_ONCE, OnnxModel, first_line, open_model
 from .options import RerankerOptions
 
 
@@ -22,7 +20,7 @@ class OnnxCrossEncoder:
         try:
             self._scored([("probe", "probe")])
         except Exception as error:
-            raise ValueError(f"the reranker's model cannot score a pair of texts: {str(error).splitlines()[0][:200]}") from None
+            raise ValueError(f"the reranker's model cannot score a pair of texts: {first_line(error)}") from None
 
     async def scores(self, query: str, documents: Sequence[str]) -> Sequence[float]:
         found: list[float] = []
@@ -47,9 +45,7 @@ class OnnxCrossEncoder:
 
 def open_cross_encoder(options: RerankerOptions) -> OnnxCrossEncoder:
     """Raises ValueError."""
-    files = read_model_files(Path(options.path).expanduser())
-    max_tokens = min(options.max_tokens or files.max_tokens, files.max_tokens)
-    model = OnnxModel(files, whose="the reranker", max_tokens=max_tokens, threads=options.threads)
+    model = open_model(options.path, whose="the reranker", max_tokens=options.max_tokens, threads=options.threads)
     try:
         return OnnxCrossEncoder(model)
     except ValueError:
