@@ -14,6 +14,7 @@ from typing import Final
 from ..config.settings import Settings, split_address
 from ..service.fleet import Fleet
 from ..store.contract.maintenance import MaintenanceStore, ServerRow
+from ..transport.audit.peer import host_and_port
 
 _LEAVES_WITHIN_S: Final = 2.0
 _EVERYWHERE = ("0.0.0.0", "::", "")
@@ -43,4 +44,4 @@ def metrics_address(settings: Settings) -> str:
         return ""
     if host in _EVERYWHERE:
         host = socket.gethostname()
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return host_and_port(host, port)

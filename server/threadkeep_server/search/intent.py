@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-USER, ASSISTANT = 1, 2
-"""Roles of messages, as in threadkeep.v1.Role."""
+from ..domain.model import Role
 
 _FIRST = """
 i i'd i'm i'll i've me mine my myself our ours ourselves us we we'd we're we'll we've
@@ -54,7 +53,7 @@ def intent_of(text: str, words: frozenset[str]) -> Intent:
     lower = text.casefold()
     role = 0
     if words & _SECOND_PERSON or _SECOND_UNSPACED.search(lower):
-        role = ASSISTANT
+        role = Role.ASSISTANT
     elif words & _FIRST_PERSON or _FIRST_UNSPACED.search(lower):
-        role = USER
+        role = Role.USER
     return Intent(role, bool(_NUMBER.search(lower)), bool(_PRESENT.search(lower)))

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.search import Texts
 from threadkeep_server.search.analysis.analyzer import index_terms
 from threadkeep_server.search.analysis.terms import is_question, speaker_terms, words_of
 from threadkeep_server.search.dates.mentions import DAY, MONTH, YEAR, document_dates
-from threadkeep_server.search.intent import ASSISTANT, USER, Intent
+from threadkeep_server.search.intent import Intent
 from threadkeep_server.search.query import MOST_TERMS, Query, parse
 
 from .texts import texts
@@ -60,15 +61,15 @@ def test_a_part_of_an_address_counts_less_than_the_whole() -> None:
 @pytest.mark.parametrize(
     ("text", "intent"),
     [
-        ("What did I say about my knee?", Intent(USER)),
-        ("What did you recommend to me?", Intent(ASSISTANT)),
-        ("Wie heißt mein Zahnarzt?", Intent(USER)),
-        ("我的牙医叫什么?", Intent(USER)),
+        ("What did I say about my knee?", Intent(Role.USER)),
+        ("What did you recommend to me?", Intent(Role.ASSISTANT)),
+        ("Wie heißt mein Zahnarzt?", Intent(Role.USER)),
+        ("我的牙医叫什么?", Intent(Role.USER)),
         ("How many jars did Ann fill?", Intent(number=True)),
         ("When is the ferry?", Intent(number=True)),
         ("Where does Bo live now?", Intent(present=True)),
         ("Who is Bo?", Intent()),
-        ("the intention of mine workers", Intent(USER)),
+        ("the intention of mine workers", Intent(Role.USER)),
     ],
 )
 def test_what_a_question_is_after(text: str, intent: Intent) -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -68,6 +69,8 @@ _FEWEST_DOCUMENTS = 50
 _OF_UNKNOWN_PAIR = 0.4
 _DIGIT = re.compile(r"\d")
 NO_MEANING: Mapping[int, float] = {}
+_Sessions: TypeAlias = tuple[Ints, Floats, Ints]
+"""The sessions and seqs of the candidates, sorted by both, and the sort order."""
 
 
 def rank(
@@ -89,8 +92,9 @@ def rank(
         scores /= float(scores.max()) or 1.0
         scores += weights.meaning * np.array([meaning.get(key, 0.0) for key in read.keys.tolist()])
     scores *= _expected(query, read)
-    scores = _grouped(scores, read)
-    relevance = np.maximum(_relevance(query, read), UNRELATED * read.named)
+    sessions = _in_sessions(read)
+    scores = _grouped(scores, read, sessions)
+    relevance = np.maximum(_relevance(query, read, sessions), UNRELATED * read.named)
     order = np.lexsort((-read.keys, -scores))
     return [Scored(found[place].key, float(scores[place]), float(relevance[place])) for place in order.tolist()]
 
@@ -249,7 +253,7 @@ def _has_number(words: str) -> bool:
     return _DIGIT.search(words, 0, words.rfind("\n")) is not None  # not among the dates
 
 
-def _relevance(query: Query, read: _Reading) -> Floats:
+def _relevance(query: Query, read: _Reading, sessions: _Sessions) -> Floats:
     """Returns the share of the query, by weight and rarity, that a candidate contains, or half of the share of an adjacent one.
     Terms that no document contains count too, and a speaker's name counts by its frequency in texts."""
     mass = read.weights * _rarity(read.known, max(read.documents, _FEWEST_DOCUMENTS))
@@ -257,20 +261,20 @@ def _relevance(query: Query, read: _Reading) -> Floats:
         if not read.known[place] and script_of(term[0]).unspaced:
             mass[place] *= _OF_UNKNOWN_PAIR
     share = mass @ (read.counts > 0) / max(float(mass.sum()), 1e-12)
-    session, seq, order = _in_sessions(read)
+    session, seq, order = sessions
     adjacent = np.empty_like(share)
     adjacent[order] = _lift(session, seq, share[order])
     # Keywords, unlike a question, are not answered by what is only next to them.
     return np.maximum(share, adjacent if query.is_question else adjacent * (share > 0))
 
 
-def _grouped(scores: Floats, read: _Reading) -> Floats:
+def _grouped(scores: Floats, read: _Reading, sessions: _Sessions) -> Floats:
     """Adds the scores of neighbors: events next to a good candidate are likely about the same subject, above all what follows
     it, and the answer after its question. Events of the same session are too, to a lesser degree. (Scores of passages combined
     with those of their document: Callan, "Passage-Level Evidence in Document Retrieval", 1994.) Only the best neighbor counts:
     many weak matches are no answer. Some candidates are present only as neighbors and contain no term of the query."""
     use = read.use
-    session, seq, order = _in_sessions(read)
+    session, seq, order = sessions
     own = scores[order]
     asking = own * np.array([read.found[place].words.endswith(QUESTION) for place in order.tolist()], np.float64)
     total = own - use.questions * asking + use.session * _best_of_session(session, own)
@@ -283,7 +287,7 @@ def _grouped(scores: Floats, read: _Reading) -> Floats:
     return grouped
 
 
-def _in_sessions(read: _Reading) -> tuple[Ints, Floats, Ints]:
+def _in_sessions(read: _Reading) -> _Sessions:
     """Returns the sessions and seqs of the candidates, sorted by both, and the sort order."""
     session = np.array([candidate.session for candidate in read.found], np.int64)
     seq = np.array([candidate.position for candidate in read.found], np.float64) / POSITION_STEP

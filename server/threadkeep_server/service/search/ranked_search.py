@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -172,17 +172,18 @@ class _Events:
         return list(best.values()), {each.key: sizes[group] for group, each in best.items()}
 
     async def _load_turns(self, keys: Sequence[int]) -> None:
-        for start in range(0, len(keys), _LOADED_AT_ONCE):
-            some = keys[start : start + _LOADED_AT_ONCE]
-            self._take_found(await self._store.events_by_key(self._tenant, self._query.scope, some, self._query.filter))
+        async for found in self._by_key(keys):
+            self._take_found(found)
 
     async def texts(self, keys: Sequence[int]) -> Mapping[int, str]:
-        query, texts = self._query, {}
+        fields = self._query.fields
+        return {each.key: self._texts(each.event.body).of(fields) async for found in self._by_key(keys) for each in found}
+
+    async def _by_key(self, keys: Sequence[int]) -> AsyncIterator[Sequence[FoundEvent]]:
+        """Yields the events that still exist, some at a time."""
         for start in range(0, len(keys), _LOADED_AT_ONCE):
             some = keys[start : start + _LOADED_AT_ONCE]
-            for each in await self._store.events_by_key(self._tenant, query.scope, some, query.filter):
-                texts[each.key] = self._texts(each.event.body).of(query.fields)
-        return texts
+            yield await self._store.events_by_key(self._tenant, self._query.scope, some, self._query.filter)
 
     def _take_candidates(self, candidates: Candidates) -> None:
         self.truncated = not candidates.complete

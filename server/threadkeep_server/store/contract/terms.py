@@ -51,13 +51,14 @@ def choose(every: Iterable[tuple[Candidate, bool]], documents: int, query: WordQ
         counts.update(has)
         if admitted and (has or candidate.key in also):
             reduced = replace(candidate, words=selected(candidate.words, query.fields))
-            others[reduced.key] = reduced
             if has:
                 found.append((reduced, has))
+            if reduced.key in also:
+                others[reduced.key] = reduced
     documents = max(1, documents)
     worth = {term: rarity(count, documents) for term, count in counts.items()}
     best = heapq.nlargest(query.limit, found, key=lambda each: (sum(worth[term] for term in each[1]), each[0].key))
     most = most_counted(documents, query.limit)
     frequencies = {term: min(count, most) for term, count in counts.items()}
-    chosen = {each[0].key: each[0] for each in best} | {key: others[key] for key in query.also if key in others}
+    chosen = {each[0].key: each[0] for each in best} | others
     return Candidates(list(chosen.values()), documents, frequencies, complete=len(found) <= query.limit)

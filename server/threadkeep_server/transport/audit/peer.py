@@ -17,5 +17,9 @@ def peer() -> str | None:
         return None
     if callable(source):
         return unquote(str(source())).removeprefix("ipv4:").removeprefix("ipv6:")
-    host, port = source
+    return host_and_port(*source)
+
+
+def host_and_port(host: str, port: int) -> str:
+    """Returns `host:port`, with an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

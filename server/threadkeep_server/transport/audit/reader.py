@@ -11,11 +11,12 @@ from typing import Any, BinaryIO, Final
 
 from ...domain.audit import AuditPage, AuditPlace, AuditQuery, AuditRecord
 from ...domain.errors import AuditLogUnavailable, InvalidPageToken
+from ...domain.model import SECOND_NS
 
 _MOST_BYTES: Final = 2 << 20
 """How much of the file a read looks at: some 7,000 records."""
 _BLOCK: Final = 64 << 10
-_LATE_NS: Final = 60_000_000_000
+_LATE_NS: Final = 60 * SECOND_NS
 """Records that are older than the times that a caller wants may come so long after newer ones: calls end in any order, and a
 clock may be set back."""
 _NUMBERS: Final = (1 << 63) - 1
