@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .analysis.analyzer import Token, query_tokens
 from .analysis.scripts import Script, script_of
-from .analysis.stopwords import NO_NAMES, STOP_WORDS
+from .analysis.stopwords import NO_NAMES, is_stop_word
 from .analysis.terms import speaker_terms
 from .dates.calendar import nanoseconds
 from .dates.mentions import DAY, MONTH, YEAR, Mention, date_terms, mentions
@@ -29,6 +29,7 @@ _QUOTED = re.compile('"[^"]+"|＂[^＂]+＂|[“”„‟][^“”„‟]+[“�
 _SENTENCE_END = re.compile(r"[.!?。！？:\n]")
 _MENTIONED = re.compile(r"(?<!\w)@$")
 _QUESTION_MARKS = ("?", "？", "؟", ";")
+_MEASURES = ("long", "often")
 _OF_DATES = {DAY: 0.6, MONTH: 0.4, YEAR: 0.2}
 
 
@@ -79,24 +80,25 @@ def parse(text: str, now_ns: int) -> Query:
     mentioned = mentions(read, now_ns)
     words = list(_words(read))
     names = _Names(read, words, mentioned)
-    words_used = [word for word in words if word.start in names.starts or _plain(word.text) not in STOP_WORDS] or words
+    kept = names.starts | _measures(words)
+    words_used = [word for word in words if word.start in kept or not is_stop_word(_plain(word.text))] or words
     terms: dict[str, float] = {}
     for word in words_used:
         for token in word.tokens:
-            if token is not word.tokens[0] and _plain(read[token.start : token.end]) in STOP_WORDS:
+            if token is not word.tokens[0] and is_stop_word(_plain(read[token.start : token.end])):
                 continue
             terms[token.term] = max(terms.get(token.term, 0.0), _weight(token, word, mentioned))
     days = [(mention.first_day, mention.last_day) for mention in mentioned]
     of_dates = date_terms(days)[: MOST_TERMS // 4]
-    kept = dict(list(terms.items())[: MOST_TERMS - len(of_dates)])
+    wanted = dict(list(terms.items())[: MOST_TERMS - len(of_dates)])
     return Query(
         text=text,
-        terms=kept | {term: _OF_DATES[term[0]] for term in of_dates},
+        terms=wanted | {term: _OF_DATES[term[0]] for term in of_dates},
         phrases=_phrases(read),
-        names=frozenset(names.terms & kept.keys()),
+        names=frozenset(names.terms & wanted.keys()),
         spans=tuple(dict.fromkeys(nanoseconds(*span) for span in days)),
         is_question=len(words_used) < len(words) or read.rstrip().endswith(_QUESTION_MARKS),
-        speakers=frozenset((names.terms | _after_the(words)) & kept.keys()),
+        speakers=frozenset((names.terms | _after_the(words)) & wanted.keys()),
         intent=intent_of(read, frozenset(_plain(word.text) for word in words)),
     )
 
@@ -129,6 +131,11 @@ def _weight(token: Token, word: _Word, mentioned: Sequence[Mention]) -> float:
 def _after_the(words: Sequence[_Word]) -> frozenset[str]:
     """The words after "the": agents are often named by what they do."""
     return frozenset(word.tokens[0].term for before, word in pairwise(words) if _plain(before.text) == "the")
+
+
+def _measures(words: Sequence[_Word]) -> set[int]:
+    """The start offsets of what follows "how" in "how often" and "how long", which are all that the question is after."""
+    return {word.start for before, word in pairwise(words) if _plain(before.text) == "how" and _plain(word.text) in _MEASURES}
 
 
 def _phrases(text: str) -> tuple[tuple[str, ...], ...]:

@@ -86,9 +86,9 @@ def trim(connection: Connection) -> None:
 
 
 @asynccontextmanager
-async def filled(url: str) -> AsyncIterator[SqlStore]:
+async def filled(url: str, codec: EventCodec = CODEC) -> AsyncIterator[SqlStore]:
     """Two sessions with events, that of one inserted by a compaction, in a feed that was trimmed and an index that is begun."""
-    async with open_store(url, CODEC) as store:
+    async with open_store(url, codec) as store:
         for name in SESSIONS:
             await create(store, name)
             for number in range(EVENTS - 1):
@@ -96,7 +96,7 @@ async def filled(url: str) -> AsyncIterator[SqlStore]:
             await compact(store, [], placed(None, draft("needle summary", synthetic=True)), of=ref(name))
         await store._engine.write(trim)
         await store._engine.index(forget)
-    async with open_store(url, CODEC) as store:
+    async with open_store(url, codec) as store:
         yield store
 
 
@@ -188,30 +188,31 @@ async def test_an_index_is_rebuilt_when_the_feed_was_trimmed_beyond_it(url: str)
         assert await indexed(store) == await found(store) == EVENTS * 2 + 2
 
 
-class OtherWords(EventCodec):
-    """An analyzer of another version: every term is the one before, with an x."""
+class EarlierWords(EventCodec):
+    """The analyzer of the version before: every term is the one of now, with an x."""
 
-    words_version = CODEC.words_version + 1
+    words_version = CODEC.words_version - 1
 
     def words(self, body: bytes, time: int) -> Words:
         return Words(*([f"{term}x" for term in field] for field in super().words(body, time)))
 
 
-async def test_a_new_analyzer_rebuilds_the_index_and_is_searched_at_once(url: str) -> None:
-    async with filled(url) as store:
+async def test_an_index_of_the_version_before_is_rebuilt_and_answers_are_complete_meanwhile(url: str) -> None:
+    now, before = WordQuery(terms("needle")), WordQuery(tuple(f"{term}x" for term in terms("needle")))
+    async with filled(url, EarlierWords()) as store:
         await finish(store)
-        assert await candidates(store) == EVENTS * 2
-    old, new = WordQuery(terms("needle")), WordQuery(tuple(f"{term}x" for term in terms("needle")))
-    async with open_store(url, OtherWords()) as store:
+        assert len((await store.word_candidates(TENANT, UserScope("alice"), before)).found) == EVENTS * 2
+        assert (await store.word_candidates(TENANT, UserScope("alice"), now)).found == []
+    async with open_store(url, CODEC) as store:
         assert await lag(store) >= EVENTS * 2
         for _ in range(20):
-            assert (await store.word_candidates(TENANT, UserScope("alice"), old)).found == []
-            assert len((await store.word_candidates(TENANT, UserScope("alice"), new)).found) == EVENTS * 2
+            assert (await store.word_candidates(TENANT, UserScope("alice"), before)).found == []
+            assert await candidates(store) == await found(store) == EVENTS * 2
             if not await lag(store):
                 break
             await step(store)
         assert await lag(store) == 0
-    async with open_store(url, OtherWords()) as store:
+    async with open_store(url, CODEC) as store:
         assert await lag(store) == 0, "once"
 
 

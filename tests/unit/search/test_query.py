@@ -37,7 +37,11 @@ def words(query: Query) -> list[str]:
         ("Tell me about it", "tell"),
         ("What did Will do in the US?", "will us"),
         ("WHAT IS IT ABOUT ROME", "rome"),
-        ("running runs ran", "run ran"),
+        ("running runs ran", "run"),
+        ("What kinds and types of things?", "what kind and type of thing"),
+        ("What kinds and types of tea", "tea"),
+        ("How often and how long did it rain?", "often long rain"),
+        ("the owner of the typing course", "owner type cours"),
         ("a state-of-the-art iPhone", "stateoftheart state art iphon phone"),
         ("昨日の会議は?", "昨日 の 会議 は"),
         ("Wo ist die Straße nach Zürich", "wo ist die strass nach zurich"),
@@ -47,7 +51,7 @@ def test_a_question_is_reduced_to_its_content_words(text: str, terms: str) -> No
     assert words(parse(text, NOW)) == terms.split()
 
 
-@pytest.mark.parametrize("text", ["", "   \n\t", "?!…", "🎉", "\x00", "“”", '""', "\ue100\ue101"])
+@pytest.mark.parametrize("text", ["", "   \n\t", "?!…", "\x00", "“”", '""', "\ue100\ue101"])
 def test_a_question_without_a_word_has_nothing(text: str) -> None:
     assert parse(text, NOW) == Query(text=text, terms={})
 
@@ -147,6 +151,7 @@ def test_a_document_holds_the_terms_of_its_phrase_one_after_the_other(phrase: st
         ("What did Caroline tell Melanie?", "carolin melani"),
         ("Caroline said what?", "carolin"),
         ("Find the hotel", ""),
+        ("Considering the hotel", ""),
         ("where did I go in May with May", "may"),
         ("see @alice or bob", "alic"),
         ("mail bob@alice", ""),

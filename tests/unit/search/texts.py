@@ -24,6 +24,7 @@ SAMPLES = (
     "한국어 검색 \u1112\u1161\u11ab\u1100\u1173\u11af",
     "ภาษาไทยน้ำๆ ລາວ ខ្មែរ မြန်မာ བོད་ཡིག",
     "🎉 emoji 1️⃣ 👩‍👩‍👧 a\x00b \ue000\ue100",
+    "C++17 in f79727378f39ab12, C# i++ 10k 3.5GB 👍🏽 🇩🇪 colonisation, savoury harbours broken",
     "iPhone手机 C3PO Ａｂｃ１２ ﬁn x² ½ ㌔ 1,000 3.14 v1.2.3 2023-05-07 7th URLs",
 )
 

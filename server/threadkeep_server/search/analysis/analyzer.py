@@ -7,6 +7,7 @@ A text is split into chunks; each is analyzed separately and cached, since texts
 - of other scripts (Chinese, Japanese, Korean, Thai, ...): a run of one script. Its terms are its characters, then its
   overlapping pairs of characters; for a query only the pairs, or a single character. Pairs need no dictionary: for any words,
   the pairs of a query are among those of the text.
+- an emoji, without its tone of skin. Its term is its code point, or those of a flag, in hexadecimal behind EMOJI.
 
 A term consists of letters, marks, numbers (Unicode categories L*, M*, N*) and private-use characters (Co) of the analyzer.
 """
@@ -24,7 +25,7 @@ from typing import NamedTuple
 from .normalize import JOINT, LONGEST_TERM, fold, stem
 from .scripts import MARKS, UNSPACED, Script, letters, script_of
 
-ANALYZER_VERSION = 3
+ANALYZER_VERSION = 4
 """Increases with every change of the terms of a text; an index of another version is rebuilt."""
 
 MOST_TERMS = 100_000
@@ -47,12 +48,19 @@ class Token(NamedTuple):
 
 
 _JOINTS = r"(?:[.@/\\'’:＇-]|_+|:[/\\]{1,2}|(?<=\d),(?=\d{3}(?!\d)))"
-_ASCII_CHUNK = re.compile(rf"[A-Za-z0-9]+(?:{_JOINTS}[A-Za-z0-9]+)*", re.ASCII)
+_LANGUAGE = r"(?:(?<=[A-Za-z])(?:\+\+(?!\+)|(?<![A-Za-z0-9][A-Za-z])#(?![\w#])))?"  # of C++ and C#
+_ASCII_CHUNK = re.compile(rf"[A-Za-z0-9]+(?:{_JOINTS}[A-Za-z0-9]+)*{_LANGUAGE}", re.ASCII)
 _NO_BLANKS = "".join(letters(script) for script in UNSPACED)
 _INSIDE = f"{MARKS}\u00ad\u200c\u200d"  # Marks and invisible characters in words: soft hyphens and (non-)joiners.
 _WORD = rf"[^\W_{_NO_BLANKS}]+(?:[{_INSIDE}]+[^\W_{_NO_BLANKS}]*)*"
 _RUNS = "|".join(f"[{letters(script)}][{letters(script)}{_INSIDE}]*" for script in UNSPACED)
-_CHUNK = re.compile(rf"{_WORD}(?:{_JOINTS}{_WORD})*|{_RUNS}")
+EMOJI = "\ue106"
+"""Begins the terms of emoji."""
+_EMOJI = re.compile(
+    "[\U0001f1e6-\U0001f1ff]{2}|[\u231a\u231b\u23e9-\u23fa\u2600-\u2775\u2794-\u27bf\u2b1b\u2b1c\u2b50\u2b55"
+    "\U0001f300-\U0001f3fa\U0001f400-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7eb\U0001f900-\U0001faff]"
+)
+_CHUNK = re.compile(rf"{_WORD}(?:{_JOINTS}{_WORD})*{_LANGUAGE}|{_RUNS}|{_EMOJI.pattern}")
 
 # A unit of a run: a letter with its marks, including Thai and Lao AM and half-width voicing marks; single Hangul jamo are
 # composed.
@@ -63,8 +71,13 @@ _UNIT = re.compile(
 )
 
 _SEGMENT = re.compile(r"[^/\\@:]+")
-_NUMBER = r"(?<![.\w])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?![.\w])"
-_PIECE = re.compile(rf"{_NUMBER}|[^.,_-]+")
+# A number, alone or before a short unit (3.5GB).
+_NUMBER = r"(?<![.\w])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?:(?![.\w])|(?=[^\W\d_]{1,4}(?!\w)))"
+_IN_THOUSANDS = r"(?<![.,\w])[0-9]{1,6}(?:\.[0-9]{1,3})?[kKM](?!\w)"
+_PIECE = re.compile(rf"{_IN_THOUSANDS}|{_NUMBER}|[^.,_-]+")
+_THOUSANDS = re.compile(_IN_THOUSANDS)
+_HASH = re.compile("(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,64}")  # of a commit
+_SHORT_HASH = 7  # what Git prints of one; a longer beginning has it as its own beginning
 _APOSTROPHE = re.compile(r"['’＇]")
 _ENDINGS = frozenset(("s", "ll", "re", "ve", "d", "m"))
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
@@ -158,7 +171,11 @@ def _known(chunk: str, question: bool) -> tuple[Token, ...]:
 
 def _analyze(chunk: str, question: bool) -> Iterable[Token]:
     chunk = chunk[:MOST_OF_CHUNK]
-    return _of_run(chunk, question) if script_of(chunk[0]).unspaced else _of_words(chunk)
+    if script_of(chunk[0]).unspaced:
+        return _of_run(chunk, question)
+    if _EMOJI.fullmatch(chunk):
+        return [Token(EMOJI + "".join(f"{ord(character):x}" for character in chunk), 0, len(chunk))]
+    return _of_words(chunk)
 
 
 def _of_run(run: str, question: bool) -> list[Token]:
@@ -175,8 +192,12 @@ def _unit_term(unit: str) -> str:
 
 def _of_words(chunk: str) -> list[Token]:
     """Returns the whole term, and its parts."""
-    segments = [_of_segment(chunk, match.start(), match.end()) for match in _SEGMENT.finditer(chunk)]
-    return _wrap(segments, 0, len(chunk))[1]
+    end = len(chunk.rstrip("+#"))
+    segments = [_of_segment(chunk, match.start(), match.end()) for match in _SEGMENT.finditer(chunk, 0, end)]
+    name, found = _wrap(segments, 0, end)
+    if end == len(chunk) or not name:
+        return found
+    return [*_named(f"{name}{'sharp' if chunk[end] == '#' else 'plusplus'}", 0, len(chunk))[1], *found]
 
 
 _Named = tuple[str, list[Token]]
@@ -186,11 +207,16 @@ _Named = tuple[str, list[Token]]
 def _of_segment(chunk: str, start: int, end: int) -> _Named:
     pieces: list[_Named] = []
     for match in _PIECE.finditer(chunk, start, end):
-        piece = match[0]
-        if piece[0].isdecimal() and ("," in piece or "." in piece):
-            pieces.append(_named(fold(piece.replace(",", "").replace(".", JOINT)), match.start(), match.end()))
+        piece, span = match[0], match.span()
+        if not piece[0].isdecimal():
+            pieces.append(_of_piece(chunk, *span))
+            continue
+        whole = _named(fold(piece.replace(",", "").replace(".", JOINT)), *span)
+        if _THOUSANDS.fullmatch(piece):
+            value = round(float(piece[:-1]) * (1_000_000 if piece[-1] == "M" else 1_000))
+            pieces.append((whole[0], [*whole[1], Token(str(value), *span)]))
         else:
-            pieces.append(_of_piece(chunk, match.start(), match.end()))
+            pieces.append(whole if "," in piece or "." in piece else _of_piece(chunk, *span))
     return _wrap(pieces, start, end)
 
 
@@ -214,6 +240,8 @@ def _of_piece(chunk: str, start: int, end: int) -> _Named:
 def _of_word(chunk: str, start: int, end: int) -> _Named:
     """Splits a word without joints by case, digits and scripts ("getUserName", "BA117")."""
     whole = _named(fold(chunk[start:end]), start, end)
+    if _HASH.fullmatch(whole[0]) and len(whole[0]) == end - start:
+        whole[1].extend(_named(whole[0][:_SHORT_HASH], start, start + _SHORT_HASH)[1])
     cuts = _humps(chunk[start:end])
     if len(cuts) < 3:
         return whole

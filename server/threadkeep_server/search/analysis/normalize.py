@@ -1,8 +1,9 @@
 """Normalization of words to terms.
 
 Compatibility forms (full width, ligatures, presentation forms), case, and the diacritics of Latin, Greek, Cyrillic, Arabic
-and Hebrew are folded; then the word is stemmed by the Snowball stemmer of its script (English for all of Latin). Marks with the
-role of letters stay: vowel signs of Indic scripts and of Thai, the voicing marks of kana, the breve of й.
+and Hebrew are folded, and so is the nukta of Devanagari, which many leave out; then the word is stemmed by the Snowball stemmer
+of its script (English for all of Latin; for Hebrew the article is dropped). Marks with the role of letters stay: vowel signs of
+Indic scripts and of Thai, the voicing marks of kana, the breve of й.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import unicodedata
 import Stemmer
 
 from .scripts import Script, script_of
+from .spellings import american, plain_form
 
 LONGEST_TERM = 64
 """Characters of a term; longer ones are cut."""
@@ -20,11 +22,11 @@ LONGEST_TERM = 64
 JOINT = "\ue000"
 """Joins two numbers of one term ("3.14", "10:05"), so that it differs from the term of "314". Texts do not contain it."""
 
-# Marks that only affect pronunciation: combining diacritics, Hebrew points, Arabic and Syriac vowels, variation selectors,
-# and tatweel and modifier apostrophes, which are letters to Unicode.
+# Marks that only affect pronunciation: combining diacritics, Hebrew points, Arabic and Syriac vowels, the nukta, variation
+# selectors, and tatweel and modifier apostrophes, which are letters to Unicode.
 _SILENT = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
-    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u08ca-\u08e1\u08e3-\u08ff\u1ab0-\u1aff\u1dc0-\u1dff"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u093c\u08ca-\u08e1\u08e3-\u08ff\u1ab0-\u1aff\u1dc0-\u1dff"
     "\u20d0-\u20ff\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\U000e0100-\U000e01ef\u02b0-\u02ff]+"
 )
 
@@ -46,6 +48,8 @@ _STEMMERS = {
     Script.DEVANAGARI: Stemmer.Stemmer("hindi", 0),
 }
 _ENGLISH = _STEMMERS[Script.LATIN]
+# The Hebrew article, also behind "and", "that", "when", "in", "to" and "from". Of short words it is a letter of their own.
+_HEBREW_ARTICLE = re.compile("^[ושכבלמ]?ה(?=.{3})")
 _MOST_FOLDED = 4 * LONGEST_TERM
 
 
@@ -73,7 +77,16 @@ def stem(word: str) -> str:
     if len(word) > LONGEST_TERM:
         return word[:LONGEST_TERM]
     if word.isascii():
-        return _ENGLISH.stemWord(word) if word.isalpha() else word
+        return _english(word) if word.isalpha() else word
     scripts = {script_of(character) for character in word if unicodedata.category(character)[0] != "M"}
-    stemmer = _STEMMERS.get(scripts.pop()) if len(scripts) == 1 else None
+    script = scripts.pop() if len(scripts) == 1 else Script.OTHER
+    if script is Script.HEBREW:
+        return _HEBREW_ARTICLE.sub("", word)
+    stemmer = _STEMMERS.get(script)
     return stemmer.stemWord(word) or word if stemmer else word
+
+
+def _english(word: str) -> str:
+    stemmed: str = _ENGLISH.stemWord(plain_form(word))
+    other = american(stemmed)
+    return _ENGLISH.stemWord(other) if other else stemmed

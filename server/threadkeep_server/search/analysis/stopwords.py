@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .normalize import stem
+
 _ENGLISH = """
 a about above after again against all along also although am among an and another any anybody anyone anything are aren't
 around as at be became because become becomes been before being below between both but by can can't cannot could
@@ -24,12 +26,25 @@ yourself yourselves
 STOP_WORDS = frozenset(_ENGLISH.split())
 """English function and question words, lower case, with apostrophes."""
 
+# Words that say nothing in any form, and nouns that do not in the plural either. Of others some forms do: "owner", "kindness".
+_VERBS = frozenset(map(stem, ("become", "get", "give", "go", "let", "make", "say")))
+_NOUNS = frozenset(("kind", "lot", "sort", "stuff", "thing", "type", "way"))
+
+
+def is_stop_word(word: str) -> bool:
+    """Whether a word, in lower case and with ASCII apostrophes, is dropped from queries."""
+    return (
+        word in STOP_WORDS or word.removesuffix("s") in _NOUNS or (word.isascii() and word.isalpha() and stem(word) in _VERBS)
+    )
+
+
 _OPENERS = """
-according add ask bring check compare compute count define describe discuss draft enumerate estimate explain fetch find
-first following hello help hey hi identify last list look mention name next number open order outline pick plan point
-print provide pull read recall recommend remember remind report retrieve return review search see select send show sort
-specify start state suggest summarise summarize talk tell thank thanks think today tomorrow try update want what which
-write yesterday
+according add ask assuming based bring check compare compute concerning considering count define describe discuss
+draft enumerate estimate explain fetch find first following given hello help hey hi identify including judging knowing
+last list look looking mention name next number open order outline pick plan point print provide pull read recall
+recommend remember remind report retrieve return review search see select send show sort specify start state suggest
+summarise summarize supposing talk talking tell thank thanks think thinking today tomorrow try update using want what
+which write yesterday
 """
 
 NO_NAMES = STOP_WORDS | frozenset(_OPENERS.split())
