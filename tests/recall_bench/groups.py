@@ -1,11 +1,11 @@
 """The recall of each group of the development set, without a server: the baselines, RANKED and HYBRID as a server has them.
 
     python -m tests.recall_bench.groups [PATH] [--half tuning|held-back|both] [--pool] [--scripts] [--types] [--misses GROUP]
-        [--embedder packaged|DIRECTORY] [--reranker DIRECTORY]
+        [--steps] [--embedder packaged|DIRECTORY] [--reranker DIRECTORY]
 
 In seconds, to try a change of the ranking. HYBRID uses the hashing embedder, or the local model of `--embedder`; `--reranker`
 orders the best 50 of RANKED and HYBRID again. Each conversation is searched alone; with --pool all those of a group at once.
-`--scripts` reports by the script of the question instead of by group.
+`--scripts` reports by the script of the question instead of by group; `--steps` RANKED without each of its steps.
 """
 
 from __future__ import annotations
@@ -14,23 +14,28 @@ import argparse
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from threadkeep_server.search.analysis.scripts import Script, script_of
+from threadkeep_server.search.ranking.scoring import DEFAULT
 
 from .loaders import load
 from .local import PACKAGED, LocalModel, reranked
 from .metrics import ALL, Asked, Key, Places, counts, measure
 from .model import Conversation
-from .offline import Method, ask, careful_fts5, fts5, hybrid, pool, served
+from .offline import BARE, STEPS, Method, ask, careful_fts5, fts5, hybrid, pool, served
 from .plain import CAREFUL, PLAIN
 
 DEVELOPMENT = Path(__file__).parent / "development"
 HALVES = ("tuning", "held-back", "both")
-METHODS: Mapping[str, Method] = {PLAIN: fts5, CAREFUL: careful_fts5, "ranked": served, "hybrid": hybrid}
+METHODS: dict[str, Method] = {PLAIN: fts5, CAREFUL: careful_fts5, "ranked": served, "hybrid": hybrid}
+WITHOUT: dict[str, Method] = {
+    "BM25 alone": partial(served, weights=BARE),
+    **{f"without {name}": partial(served, weights=replace(DEFAULT, **off)) for name, off in STEPS.items()},
+}
 COLUMNS = (Key("turns", 1, 0), Key("turns", 5, 0), Key("turns", 10, 0), Key("turns", 10, 1))
 
 Answered = list[tuple[Asked, Places]]
@@ -58,7 +63,7 @@ def half_of(folder: Path, half: str) -> list[Conversation]:
 def run(job: Job) -> Answered:
     conversations = half_of(job.folder, job.half)
     conversations = [pool(conversations, job.folder.name)] if job.pooled else conversations
-    method = METHODS[job.method]
+    method = (METHODS | WITHOUT)[job.method]
     if job.embedder and method is hybrid:
         method = partial(hybrid, embedder=LocalModel(job.embedder))
     if job.reranker and job.method in ("ranked", "hybrid"):
@@ -95,12 +100,12 @@ def by_type(results: Mapping[str, Mapping[str, Answered]]) -> dict[str, dict[str
 def table(results: Mapping[str, Mapping[str, Answered]]) -> Iterator[str]:
     """A line per group and method. `±1`: with the neighbors of each hit."""
     heads = (f"{key.of}@{key.k}" + (f" ±{key.neighbors}" if key.neighbors else "") for key in COLUMNS)
-    yield "".join([f"{'':34}", *(f"{head:>14}" for head in heads)])
+    yield "".join([f"{'':52}", *(f"{head:>14}" for head in heads)])
     for group, methods in results.items():
         for number, (method, answered) in enumerate(methods.items()):
             label = f"{group} ({counts(answered)[ALL]})" if not number else ""
             figures = measure(answered, sorted({key.k for key in COLUMNS}))[ALL]
-            yield "".join([f"{label:20}{method:14}", *(f"{figures[key]:14.3f}" for key in COLUMNS)])
+            yield "".join([f"{label:20}{method:32}", *(f"{figures[key]:14.3f}" for key in COLUMNS)])
 
 
 def misses(answered: Answered, k: int) -> Iterator[str]:
@@ -118,6 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pool", action="store_true", help="search all conversations of a group at once")
     parser.add_argument("--scripts", action="store_true", help="also report by the script of the question")
     parser.add_argument("--types", action="store_true", help="also report by the type of question")
+    parser.add_argument("--steps", action="store_true", help="RANKED without each of its steps, instead of the methods")
     parser.add_argument("--misses", metavar="GROUP", help="list what RANKED does not find among the first 10 in this group")
     parser.add_argument("--methods", default=",".join(METHODS), help="some of the methods, with commas between")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
@@ -127,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.misses and options.half != "tuning":
         parser.error("--misses: nobody reads the questions that are held back; leave out --half")
     groups = sorted(folder for folder in options.path.iterdir() if folder.is_dir())
-    methods = [name for name in METHODS if name in {*_names(options.methods)}]
+    methods = ["ranked", *WITHOUT] if options.steps else [name for name in METHODS if name in {*_names(options.methods)}]
     models = options.embedder, options.reranker
     jobs = [Job(folder, options.half, options.pool, method, *models) for folder in groups for method in methods]
     if options.jobs == 1:

@@ -22,7 +22,7 @@ from threadkeep_server.domain.search import Candidate, Candidates, Scored, Texts
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import Query, parse
-from threadkeep_server.search.ranking.fusion import nearness
+from threadkeep_server.search.ranking.fusion import OF_MEANING, OF_SPELLING, nearness
 from threadkeep_server.search.ranking.relevance import QUESTIONS, TEXTS, answering, cosine_scale
 from threadkeep_server.search.ranking.scoring import DEFAULT, NO_MEANING, Weights, rank
 
@@ -53,6 +53,7 @@ STEPS: dict[str, dict[str, float]] = {
     "the role in question": {"role": 0},
     "a number wanted": {"number": 0},
     "the present wanted": {"present": 0},
+    "words that neighbors have": {"lacking": 0},
     "neighbors": {"neighbors": 0},
     "more for what follows": {"behind": 1},
     "answers to questions": {"answer": 0, "questions": 0},
@@ -143,13 +144,13 @@ def ranked(weights: Weights, reach: int = 0) -> Method:
     return method
 
 
-def served(conversation: Conversation) -> Answer:
+def served(conversation: Conversation, weights: Weights = DEFAULT) -> Answer:
     """RANKED as a server has it: neighbors of the best join the candidates of a question in words, not of keywords."""
     documents = Documents(conversation)
 
     def answer(question: Question) -> list[str]:
         query = parse(question.text, question.time_ns)
-        return [documents.ids[each.key] for each in answering(_in_context(documents, query), None)]
+        return [documents.ids[each.key] for each in answering(_in_context(documents, query, weights=weights), None)]
 
     return answer
 
@@ -161,6 +162,7 @@ def hybrid(conversation: Conversation, embedder: HashingEmbedder | LocalModel | 
     document = embedder.document if isinstance(embedder, LocalModel) else embedder.vector
     turns = [turn for _, turn in conversation.turns()]
     vectors = np.array([document(Texts(turn.text, turn.calls, turn.results, turn.media).of()) for turn in turns])
+    most = OF_MEANING if isinstance(embedder, LocalModel) else OF_SPELLING
     scale = cosine_scale(np.array(list(map(embedder.vector, QUESTIONS))), np.array(list(map(document, TEXTS))))
 
     def answer(question: Question) -> list[str]:
@@ -168,7 +170,7 @@ def hybrid(conversation: Conversation, embedder: HashingEmbedder | LocalModel | 
         cosines = vectors @ embedder.vector(question.text)
         near = [Scored(key, float(cosines[key])) for key in np.argsort(-cosines, kind="stable")[:NEAREST].tolist()]
         relevance = {each.key: scale.relevance(each.score) for each in near}
-        ranked = _in_context(documents, query, nearness(near))
+        ranked = _in_context(documents, query, nearness(near, most * scale.certainty(float(np.median(cosines)))))
         scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
         return [documents.ids[each.key] for each in answering(scored, None)]
 

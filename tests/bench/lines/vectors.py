@@ -89,7 +89,7 @@ def _search(matrix: Vectors, runner: asyncio.Runner) -> tuple[Callable[[], Corou
     search = VectorSearch(store, VectorModel(store, embedder), matrices, EmbeddingBacklog(store, embedder.model))
 
     async def once() -> None:
-        found = await search.events("", UserScope(USER), text, ALL, NEAREST)
+        found, _ = await search.events("", UserScope(USER), text, ALL, NEAREST)
         if len(found) != NEAREST:
             raise ValueError(f"{len(found)} found, not {NEAREST}")
 

@@ -11,7 +11,18 @@ from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
 BARE = Weights(
-    phrases=0, speaker=0, spans=0, role=0, number=0, present=0, meaning=0, neighbors=0, answer=0, questions=0, session=0
+    phrases=0,
+    speaker=0,
+    spans=0,
+    role=0,
+    number=0,
+    present=0,
+    meaning=0,
+    lacking=0,
+    neighbors=0,
+    answer=0,
+    questions=0,
+    session=0,
 )
 """BM25 alone."""
 

@@ -26,6 +26,10 @@ def test_nearness_of_one_or_no_document() -> None:
     assert nearness([Scored(7, 0.2)]) == {7: 1.0}
 
 
+def test_nearness_counts_by_its_strength() -> None:
+    assert nearness([Scored(7, 0.9), Scored(8, 0.1)], 0.6) == {7: 0.6, 8: 0.0}
+
+
 def test_recency_is_off_by_default() -> None:
     scored = [Scored(2, 5.0), Scored(1, 4.0)]
     assert recency(scored, {1: 100, 2: 0}, 100, 10) == scored

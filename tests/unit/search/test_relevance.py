@@ -88,6 +88,11 @@ def test_cosines_are_read_on_the_scale_of_their_embedder() -> None:
     assert [round(scale.relevance(each), 3) for each in (-1, 0.5, 0.6, 0.7, 0.85, 1)] == [0, 0, 0.05, 0.1, 0.55, 1]
 
 
+def test_a_model_that_takes_most_of_a_scope_for_related_is_not_certain() -> None:
+    scale = CosineScale(0.1, 0.5)
+    assert [round(scale.certainty(usual), 2) for usual in (None, -0.2, 0.1, 0.4, 0.5, 0.9)] == [1, 1, 1, 0.5, 0, 0]
+
+
 @pytest.mark.parametrize("alike", [0.0, 1.0])
 def test_an_embedder_with_equal_vectors_for_all_texts_has_a_scale(alike: float) -> None:
     vectors = np.full((4, 1), alike, np.float32)

@@ -21,6 +21,9 @@ from ..sent_text import usable
 from .base import Vectors
 
 # Part of the model's name. A change of the following code that changes a vector must change it.
+NAME = "hashing"
+"""Begins the name of the model."""
+
 _VERSION = "v1"
 
 # Latin, Greek and Cyrillic accents, Hebrew points and Arabic vowels. The marks of other scripts are like letters.
@@ -57,7 +60,7 @@ class HashingEmbedder:
 
     @property
     def model(self) -> str:
-        return f"hashing-{_VERSION}-{self._dimension}"
+        return f"{NAME}-{_VERSION}-{self._dimension}"
 
     @property
     def dimension(self) -> int:

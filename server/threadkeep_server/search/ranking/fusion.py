@@ -8,15 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...domain.errors import InvalidField
 from ...domain.search import Scored
 
+OF_MEANING = 0.6
+"""What the nearest document in meaning gets, in parts of what the best one in words has."""
+OF_SPELLING = 0.1
+"""The same with an embedder that compares spellings, which words do better."""
 
-def nearness(nearest: Sequence[Scored]) -> dict[int, float]:
+
+def nearness(nearest: Sequence[Scored], strength: float = 1.0) -> dict[int, float]:
     """Returns how near documents are to a query in meaning, for `scoring.rank`: their score, a cosine, above the farthest of
-    them, in parts of the nearest's; from 0 to 1. Only the differences within one scope count: two texts that have nothing in
-    common have a cosine of 0.1 with one model and of 0.6 with the next. `nearest`: the best first; a single one has 1."""
+    them, in parts of the nearest's; from 0 to `strength`. Only the differences within one scope count: two texts that have
+    nothing in common have a cosine of 0.1 with one model and of 0.6 with the next. `nearest`: the best first; a single one has
+    `strength`."""
     if not nearest:
         return {}
     best, least = nearest[0].score, nearest[-1].score
-    return {each.key: (each.score - least) / (best - least) if best > least else 1.0 for each in nearest}
+    return {each.key: strength * ((each.score - least) / (best - least) if best > least else 1.0) for each in nearest}
 
 
 def recency(

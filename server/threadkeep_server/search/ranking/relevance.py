@@ -56,6 +56,12 @@ class CosineScale(NamedTuple):
     def relevance(self, cosine: float) -> float:
         return float(np.interp(cosine, (self.mean, self.border, 1.0), (0.0, UNRELATED, 1.0)))
 
+    def certainty(self, usual: float | None) -> float:
+        """Returns how well the model separates the documents of a scope, from 0 to 1. `usual`: the cosine of a question and
+        most of them. They are unrelated to it; a model that does not know their language takes all of them for related. None:
+        unknown, 1."""
+        return 1.0 if usual is None else float(np.interp(usual, (self.mean, self.border), (1.0, 0.0))) ** 0.5
+
 
 def cosine_scale(questions: NDArray[np.float32], texts: NDArray[np.float32]) -> CosineScale:
     """Of the embeddings of QUESTIONS and TEXTS."""

@@ -31,7 +31,7 @@ class Weights:
     """The weight of each step; 0 switches it off, at no cost. k1 > 0 and 0 <= b <= 1 are parameters of BM25."""
 
     text: float = 1.0
-    calls: float = 0.5
+    calls: float = 0.25
     results: float = 0.5
     media: float = 0.75
     dates: float = 0.5
@@ -41,11 +41,12 @@ class Weights:
     speaker: float = 2.0
     called: float = 0.5
     spans: float = 1.0
-    role: float = 0.6
+    role: float = 0.9
     number: float = 0.3
-    present: float = 0.4
-    meaning: float = 0.2
-    neighbors: float = 0.8
+    present: float = 0.7
+    meaning: float = 1.0
+    lacking: float = 0.4
+    neighbors: float = 0.4
     behind: float = 1.2
     answer: float = 0.4
     questions: float = 0.2
@@ -79,20 +80,21 @@ def rank(
     """Returns the candidates, best first; of equals, the later key first. Scores are finite, and 0 or more. The relevance of a
     candidate is the share of the query that it contains, or half of the share that an adjacent candidate contains.
 
-    `meaning`: how near the documents are to the query in meaning, from 0 to 1, by key; 1 for the nearest. Words and meaning are
-    added before the context counts, both on a scale whose best is 1: a list fused by ranks lets the weaker one decide half."""
+    `meaning`: how near the documents are to the query in meaning, by key, in parts of the score of the best in words, see
+    `fusion.nearness`. Both are added before the context counts: a list fused by ranks lets the weaker one decide half."""
     if not candidates.found:
         return []
     found = sorted(candidates.found, key=attrgetter("key"))
     read = _Reading.of(query, replace(candidates, found=found), weights)
-    scores = _bm25(read)
+    sessions = _in_sessions(read)
+    by_term = _bm25(read)
+    scores = by_term.sum(axis=0) + _lacking(by_term, read, sessions)
     scores += _phrases(query, read)
     scores += _spans(query, read)
     if meaning and weights.meaning:
         scores /= float(scores.max()) or 1.0
         scores += weights.meaning * np.array([meaning.get(key, 0.0) for key in read.keys.tolist()])
     scores *= _expected(query, read)
-    sessions = _in_sessions(read)
     scores = _grouped(scores, read, sessions)
     relevance = np.maximum(_relevance(query, read, sessions), UNRELATED * read.named)
     order = np.lexsort((-read.keys, -scores))
@@ -193,11 +195,27 @@ def _rarity(frequencies: Floats | float, documents: int) -> Floats:
 
 
 def _bm25(read: _Reading) -> Floats:
-    """BM25 over weighted fields: counts and lengths are summed over the fields by weight before they saturate (Robertson,
-    Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", 2004)."""
+    """BM25 of each term over weighted fields, terms x candidates: counts and lengths are summed over the fields by weight
+    before they saturate (Robertson, Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", 2004)."""
     k1 = read.use.k1
     saturated = read.counts * (k1 + 1) / (read.counts + k1 * read.norm[: len(read.counts)])
-    return np.asarray((read.weights * read.rarity) @ saturated, np.float64)
+    return np.asarray((read.weights * read.rarity)[:, np.newaxis] * saturated, np.float64)
+
+
+def _lacking(by_term: Floats, read: _Reading, sessions: _Sessions) -> Floats:
+    """Adds a share of the words of the question that a candidate lacks and the message before or behind it has: together they
+    speak of what the question is about. A pair of characters that a neighbor has is often of another word."""
+    session, seq, order = sessions
+    spaced = [not script_of(term[0]).unspaced for term in read.place]
+    own = by_term[np.array(spaced, bool)][:, order]
+    adjacent = np.diff(seq) * (session[1:] == session[:-1])
+    near = read.use.lacking * ((adjacent > 0) & (adjacent <= 1))
+    lent = np.zeros_like(own)
+    lent[:, 1:] = near * own[:, :-1]
+    lent[:, :-1] = np.maximum(lent[:, :-1], near * own[:, 1:])
+    added = np.empty(len(order))
+    added[order] = np.maximum(lent - own, 0.0).sum(axis=0)
+    return added
 
 
 def _phrases(query: Query, read: _Reading) -> Floats:

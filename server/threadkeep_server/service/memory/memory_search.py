@@ -20,6 +20,7 @@ from ..access import own_memories
 from ..search.search_pipeline import (
     MOST_RANKED,
     NOT_FOR_SUBSTRING,
+    Cosines,
     Highlights,
     RankingRequest,
     Recency,
@@ -97,11 +98,11 @@ class _Memories:
         self.unsearched = candidates.unsearched
         return await rank_words(self._question, candidates, meaning)
 
-    async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Sequence[tuple[int, float]]:
+    async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Cosines:
         query = self._query
-        near = await vectors.memories(self._tenant, query.scope, query.text, query.filter, count, min_score)
+        near, usual = await vectors.memories(self._tenant, query.scope, query.text, query.filter, count, min_score)
         self.times.update((each.document.key, each.document.time) for each in near)
-        return [(each.document.key, each.cosine) for each in near]
+        return Cosines([(each.document.key, each.cosine) for each in near], usual)
 
     async def texts(self, keys: Sequence[int]) -> Mapping[int, str]:
         found = await self._store.memories_by_key(self._tenant, self._query.scope, list(keys), self._query.filter)

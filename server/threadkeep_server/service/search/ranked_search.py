@@ -21,6 +21,7 @@ from ...store.contract.vectors import Source
 from ..access import own_scope
 from .search_pipeline import (
     MOST_RANKED,
+    Cosines,
     Highlights,
     RankingRequest,
     Recency,
@@ -145,14 +146,14 @@ class _Events:
         )
         return [each for each in near if each.key not in known]
 
-    async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Sequence[tuple[int, float]]:
+    async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Cosines:
         """Returns the nearest events that have text in one of the query's fields; an embedding covers all fields."""
         query = self._query
-        near = await vectors.events(self._tenant, query.scope, query.text, query.filter, count, min_score)
+        near, usual = await vectors.events(self._tenant, query.scope, query.text, query.filter, count, min_score)
         if query.fields != ALL_FIELDS:
             near = [each for each in near if self._texts(each.document.event.body).of(query.fields)]
         self._take_found([each.document for each in near])
-        return [(each.document.key, each.cosine) for each in near]
+        return Cosines([(each.document.key, each.cosine) for each in near], usual)
 
     async def group(self, scored: Sequence[Scored]) -> tuple[Sequence[Scored], Mapping[int, int]]:
         """Returns the best event of each turn or session, and the size of its group by its key."""

@@ -67,6 +67,13 @@ class Highlight(NamedTuple):
 Highlights = Sequence[Highlight]
 
 
+class Cosines(NamedTuple):
+    """Keys and cosines of the nearest documents, and the median of their scope, see `vector_search.Nearest`."""
+
+    nearest: Sequence[tuple[int, float]]
+    usual: float | None = None
+
+
 class Documents(Readable, Protocol):
     """The documents of one search: the events or the memories of a scope."""
 
@@ -83,8 +90,8 @@ class Documents(Readable, Protocol):
         first."""
         ...
 
-    async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Sequence[tuple[int, float]]:
-        """Returns the keys and cosines of the `count` documents nearest to the question, best first. Raises EmbedFailed."""
+    async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Cosines:
+        """Returns the `count` documents nearest to the question, best first. Raises EmbedFailed."""
         ...
 
 
@@ -133,7 +140,7 @@ async def rank_documents(
         raise EmbedderNotConfigured
     else:
         try:
-            scored, lag = await _by_vectors(documents, vectors, caller, request)
+            scored, lag, strength = await _by_vectors(documents, vectors, caller, request)
         except EmbedFailed as failed:
             if mode is SearchMode.SEMANTIC:
                 raise EmbedderFailed(failed.problem) from None
@@ -141,7 +148,7 @@ async def rank_documents(
             mode, scored = SearchMode.RANKED, await documents.by_terms(_term_depth(request.wanted))
         else:
             if mode is SearchMode.HYBRID:
-                meaning, relevance = nearness(scored), {each.key: each.relevance for each in scored}
+                meaning, relevance = nearness(scored, strength), {each.key: each.relevance for each in scored}
                 ranked = await documents.by_terms(_term_depth(request.wanted), meaning)
                 scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
     # SEMANTIC has no default least score: it returns the nearest documents, however far they are.
@@ -157,13 +164,14 @@ async def rank_documents(
 
 async def _by_vectors(
     documents: Documents, vectors: VectorSearch, caller: Caller, request: RankingRequest
-) -> tuple[Sequence[Scored], int]:
-    """The nearest documents, and the number of those that wait for an embedding."""
+) -> tuple[Sequence[Scored], int, float]:
+    """The nearest documents, the number of those that wait for an embedding, and what likeness counts next to words."""
     least = request.min_score if request.mode is SearchMode.SEMANTIC else None
-    near = await documents.nearest(vectors, _vector_depth(request), least)
+    near, usual = await documents.nearest(vectors, _vector_depth(request), least)
     lag = await vectors.lag(documents.source, caller)
     relevances = await vectors.relevance(request.mode, [cosine for _, cosine in near])
-    return [Scored(key, cosine, score) for (key, cosine), score in zip(near, relevances, strict=True)], lag
+    strength = await vectors.strength(usual) if request.mode is SearchMode.HYBRID else 0.0
+    return [Scored(key, cosine, score) for (key, cosine), score in zip(near, relevances, strict=True)], lag, strength
 
 
 def _term_depth(wanted: int) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from ...providers.embedders.base import Embedder, EmbedFailed
+from ...providers.embedders.hashing import NAME as HASHING
 from ...search.ranking import relevance
+from ...search.ranking.fusion import OF_MEANING, OF_SPELLING
 from ...search.ranking.relevance import CosineScale
 from ...store.contract.vectors import VectorStore
 
@@ -42,6 +44,12 @@ class VectorModel:
                 questions = await self.embedder.embed(relevance.QUESTIONS, query=True)
                 self._scale = relevance.cosine_scale(questions, await self.embedder.embed(relevance.TEXTS))
             return self._scale
+
+    async def strength(self, usual: float | None) -> float:
+        """Returns what likeness counts next to words, for `fusion.nearness`. `usual`: see `CosineScale.certainty`. Raises
+        EmbedFailed."""
+        most = OF_SPELLING if self.embedder.model.startswith(f"{HASHING}-") else OF_MEANING
+        return most * (await self.scale()).certainty(usual)
 
     async def _dimension(self) -> int:
         known = self.embedder.dimension

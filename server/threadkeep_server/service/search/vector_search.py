@@ -30,6 +30,8 @@ from .vector_model import VectorModel
 _DEEPEST = 16_384
 _DEEPER = 8
 _QUERIES_KEPT = 256
+_SAMPLE = 512
+_FEWEST = 16
 # Matrix elements that are searched on the event loop, in a few milliseconds: 20,000 vectors of 384.
 _MOST_AT_ONCE = 8_000_000
 
@@ -42,6 +44,14 @@ class Near(NamedTuple, Generic[_T]):
 
     document: _T
     cosine: float
+
+
+class Nearest(NamedTuple, Generic[_T]):
+    """The nearest documents, best first, and the median cosine of the scope; None if the store's index or blocks of it were
+    searched, or if the query says nothing."""
+
+    found: Sequence[Near[_T]]
+    usual: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class VectorSearch:
 
     async def events(
         self, tenant: str, scope: EventScope, text: str, wanted: EventFilter, count: int, min_score: float | None = None
-    ) -> Sequence[Near[FoundEvent]]:
+    ) -> Nearest[FoundEvent]:
         """Returns the `count` events of the scope nearest to the text that match the filter, best first; fewer if fewer of the
         nearest 16,384 match. Raises EmbedFailed, SessionNotFound, AmbiguousSession."""
         if isinstance(scope, SessionRef) and scope.is_bare:  # the id alone may refer to another session later
@@ -87,7 +97,7 @@ class VectorSearch:
 
     async def memories(
         self, tenant: str, scope: MemoryScope, text: str, wanted: MemoryFilter, count: int, min_score: float | None = None
-    ) -> Sequence[Near[Memory]]:
+    ) -> Nearest[Memory]:
         """Returns the nearest memories, like `events`."""
         query, model = await self._query(text), await self._model.number()
         read = partial(self._store.memory_vectors, tenant, scope, model)
@@ -105,6 +115,10 @@ class VectorSearch:
             return cosines
         scale = await self._model.scale()
         return [scale.relevance(cosine) for cosine in cosines]
+
+    async def strength(self, usual: float | None) -> float:
+        """See `VectorModel.strength`."""
+        return await self._model.strength(usual)
 
     async def lag(self, source: Source, caller: Caller) -> int:
         """Returns the number of the caller's documents without an embedding, at most one second old."""
@@ -125,13 +139,13 @@ class VectorSearch:
         check: Callable[[Sequence[int]], Awaitable[Sequence[_T]]],
         count: int,
         min_score: float | None,
-    ) -> list[Near[_T]]:
+    ) -> Nearest[_T]:
         """Returns the nearest that `check` accepts, and searches deeper while there are fewer than `count`."""
         found: list[Near[_T]] = []
         seen: set[int] = set()
-        depth = count
+        depth, usual = count, None
         while query.any():
-            near = await self._nearest(place, query, depth)
+            near, usual = await self._nearest(place, query, depth)
             # New embeddings may have moved the others since the last search.
             fresh = [(key, score) for key, score in near if key not in seen]
             scores = {key: score for key, score in fresh if min_score is None or score >= min_score}
@@ -142,18 +156,25 @@ class VectorSearch:
                 break
             seen.update(scores)
             depth = min(depth * _DEEPER, _DEEPEST)
-        return found[:count]
+        return Nearest(found[:count], usual)
 
-    async def _nearest(self, place: _Place, query: Vectors, k: int) -> _Keys:
-        """Returns keys and cosines of the nearest, best first. Uses the vector index of the store if it has one."""
+    async def _nearest(self, place: _Place, query: Vectors, k: int) -> tuple[_Keys, float | None]:
+        """Returns keys and cosines of the nearest, best first, and the median of the scope, see Nearest. Uses the vector index
+        of the store if it has one."""
         answer = await self._store.nearest(place.source, place.tenant, place.scope, place.model, query, k)
         if answer is not None:
-            return answer
+            return answer, None
         entry = await self._matrices.get((place.source, place.tenant, place.scope, place.model), place.read)
         if entry is None:
-            return await _streamed(place.read, query, k)
+            return await _streamed(place.read, query, k), None
         rows = await run_in_thread(entry.vectors.size, _MOST_AT_ONCE, top, entry.vectors, query, k)
-        return [(int(entry.keys[row]), score) for row, score in rows]
+        return [(int(entry.keys[row]), score) for row, score in rows], _usual(entry.vectors, query)
+
+
+def _usual(vectors: Vectors, query: Vectors) -> float | None:
+    """Returns the median of the cosines, by a sample of them; None of few, which may all be related."""
+    sample = vectors[:: max(len(vectors) // _SAMPLE, 1)]
+    return float(np.median(sample @ query)) if len(sample) >= _FEWEST else None
 
 
 async def _streamed(read: Read, query: Vectors, k: int) -> _Keys:

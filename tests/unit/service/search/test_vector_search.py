@@ -35,7 +35,7 @@ async def near(
     services: SearchServices, text: str, scope: EventScope = ALICES, wanted: EventFilter = ANY, count: int = 10, **how: Any
 ) -> list[str]:
     assert services.vectors is not None
-    found = await services.vectors.events(TENANT, scope, text, wanted, count, **how)
+    found, _ = await services.vectors.events(TENANT, scope, text, wanted, count, **how)
     assert [each.cosine for each in found] == sorted((each.cosine for each in found), reverse=True)
     return [CODEC.text(each.document.event.body) for each in found]
 
@@ -293,14 +293,14 @@ async def test_memories_are_searched_in_their_scope_with_their_filter() -> None:
 
     async def found(**wanted: Any) -> set[str]:
         assert services.vectors is not None
-        near = await services.vectors.memories(TENANT, SCOPE, "car", MemoryFilter(**wanted), 2)
+        near, _ = await services.vectors.memories(TENANT, SCOPE, "car", MemoryFilter(**wanted), 2)
         return {each.document.draft.text for each in near}
 
     assert await found() == {"my automobile", "your vehicle is a car"}
     assert await found(session_ids=frozenset({"s1"})) == {"my automobile", "my vessel"}
     await services.store.forget(TENANT, SCOPE, Forget(session_id="s1"), 0)
     assert await found() == {"your vehicle is a car", "your kitten"}
-    assert await services.vectors.memories(TENANT, SCOPE._replace(user_id="bob"), "car", MemoryFilter(), 2) == []
+    assert (await services.vectors.memories(TENANT, SCOPE._replace(user_id="bob"), "car", MemoryFilter(), 2)).found == []
 
 
 async def test_many_rows_are_compared_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
