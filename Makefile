@@ -229,7 +229,7 @@ bench-recall: setup ## Measure how much of the evidence searches find (ARGS="PAT
 	$(BIN)/python -m tests.recall_bench $(ARGS)
 
 .PHONY: bench-console
-bench-console: setup ## Measure how the web console opens and scrolls a session of 200,000 events (ARGS="--data FOLDER")
+bench-console: setup ## Measure how the web console opens its pages, and opens and scrolls 200,000 events (ARGS="--data FOLDER")
 	@$(BIN)/python -m tests.console_bench $(ARGS)
 
 .PHONY: clean

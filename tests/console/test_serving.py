@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 
 import threadkeep_server
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
@@ -110,9 +111,26 @@ def test_the_log_has_the_address(server: ServerProcess) -> None:
     assert b"/console" in get(server, "/")[2]
 
 
-def test_scripts_are_small() -> None:
-    scripts = {path.name: len(gzip.compress(path.read_bytes())) for path in (STATIC / "assets").glob("*.js")}
+def test_a_page_loads_small_scripts_and_not_those_of_others(page: Page, server: ServerProcess) -> None:
+    """Without a cache: the page of a session, which needs most."""
+    page.goto(f"http://{server.http_address}/console/session?app=shop&user=alice&id=of-nobody")
+    expect(page.get_by_role("alert")).to_be_visible()
+    found = page.evaluate(
+        "performance.getEntriesByType('resource').map((it) => [it.name.split('/').pop(), it.encodedBodySize])"
+    )
+    scripts = {name: size for name, size in found if name.endswith(".js")}
+    pages = {name.split("-page-")[0] for name in scripts if "-page-" in name}
+    assert pages == {"session"}
+    assert all(scripts.values()), "a size is missing"
     assert sum(scripts.values()) < MOST_SCRIPT_BYTES, scripts
+
+
+def test_the_index_names_what_every_page_needs(server: ServerProcess) -> None:
+    """Else the libraries are found after the first script only."""
+    index = get(server, "/console/")[2].decode()
+    large = {path.name for path in (STATIC / "assets").glob("*.js") if path.name.startswith(("app-", "common-", "libraries-"))}
+    assert len(large) == 3
+    assert large <= set(re.findall(r'<link rel="modulepreload" crossorigin href="./assets/([^"]+)">', index))
 
 
 def test_licenses_of_the_libraries_are_among_the_files() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 import threadkeep
 from tests.support.servers.server_process import ServerProcess
@@ -79,6 +79,21 @@ def test_following_stays_at_the_end_and_never_moves_a_reader(
     expect(page.get_by_text("Line 7", exact=True)).to_be_in_viewport()
     assert "seq=7" in page.url
     assert page.locator("[data-seq]").count() < 60, "only visible events exist"
+
+
+def test_events_are_read_before_the_session_is_known_and_none_is_missing(
+    page: Page, server: ServerProcess, client: threadkeep.Client
+) -> None:
+    client.append("early", *[user(f"Line {number}") for number in range(1, 131)], create_if_missing=True)
+    held: list[Route] = []
+    page.route("**/*.SessionService/GetSession", lambda route: held.append(route))
+    with page.expect_response("**/*.EventService/ListEvents"):
+        page.goto(address(server, "early"))
+    client.append("early", user("Line 131"))  # after its page was read, and before the session names it
+    for each in held:
+        each.continue_()
+    expect(page.get_by_text("Line 130", exact=True)).to_be_in_viewport()
+    expect(page.get_by_text("Line 131", exact=True)).to_be_in_viewport()
 
 
 def test_a_session_that_does_not_exist_shows_the_reason_and_what_to_do(page: Page, server: ServerProcess) -> None:

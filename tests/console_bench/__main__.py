@@ -1,4 +1,4 @@
-"""`make bench-console`: how fast the console opens a session of 200,000 events, and how smoothly it scrolls."""
+"""`make bench-console`: how fast the console opens its pages and a session of 200,000 events, and how smoothly it scrolls."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from pathlib import Path
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 import threadkeep
+from tests.console import views
 from tests.console.browsers import chromium
 from tests.support.servers.server_process import ServerProcess, fork_server, free_port
 
-from . import log, scrolling
+from . import log, pages, scrolling
 
 PROBE = Path(__file__).with_name("probe.js").read_text()
 USER = "alice"
@@ -25,13 +26,15 @@ APP = "bench"
 
 
 @contextmanager
-def served(folder: Path, count: int) -> Iterator[str]:
-    """A server with the session; yields the address of its page."""
+def served(folder: Path, count: int) -> Iterator[ServerProcess]:
+    """A server with the session."""
     with ServerProcess(fork_server(), folder, http_address=f"127.0.0.1:{free_port()}") as server:
         server.start()
         with threadkeep.Client(server.address, app=APP, user_id=USER) as client:
             log.fill(client, count)
-        yield f"http://{server.http_address}/console/session?app={APP}&user={USER}&id={log.SESSION}"
+        with threadkeep.Client(server.address, app=views.APP, user_id=views.USER) as client:
+            views.tell(client)
+        yield server
 
 
 @contextmanager
@@ -55,16 +58,20 @@ def measure(page: Page, name: str, act: Callable[[CDPSession], object]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench-console", description=__doc__)
     parser.add_argument("--events", type=int, default=200_000)
-    parser.add_argument("--opens", type=int, default=7, help="how often the page is opened")
+    parser.add_argument("--opens", type=int, default=7, help="how often each page is opened")
     parser.add_argument("--data", type=Path, help="folder whose session is used again in the next run")
     given = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as scratch,
-        served(given.data or Path(scratch), given.events) as address,
+        served(given.data or Path(scratch), given.events) as server,
         sync_playwright() as playwright,
         chromium(playwright, ignore_default_args=["--hide-scrollbars"]) as browser,
     ):
         print(f"load of the machine: {os.getloadavg()[0]:.1f} for {os.cpu_count()} cores")
+        url = f"http://{server.http_address}/console/"
+        for line in pages.first_views(browser, url, given.opens):
+            print(line, flush=True)
+        address = f"{url}session?app={APP}&user={USER}&id={log.SESSION}"
         times = []
         for _ in range(given.opens):
             with opened(browser, address, given.events) as (_, milliseconds):

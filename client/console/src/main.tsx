@@ -1,18 +1,15 @@
-import { StrictMode } from "react";
-import { createRoot } from "react-dom/client";
-
-import { App } from "./app";
-import { applyTheme, storedTheme } from "./components/theme";
+import { isPage, scripts } from "./pages/scripts";
+import { BASE } from "./place";
 import "./styles/base.css";
 import "./styles/layout.css";
 import "./styles/controls.css";
 import "./styles/sessions.css";
 import "./styles/events.css";
 import "./styles/context.css";
+import { applyTheme, storedTheme } from "./theme";
 
 applyTheme(storedTheme());
-createRoot(document.getElementById("root")!).render(
-  <StrictMode>
-    <App />
-  </StrictMode>,
-);
+// The page of the address is loaded at the same time as the libraries, and not after they have read the address.
+const segment = location.pathname.slice(BASE.length) || "sessions";
+if (isPage(segment)) void scripts[segment]().catch(() => {}); // the router loads it again, and shows why it fails
+void import("./app").then(({ start }) => start(document.getElementById("root")!));

@@ -1,25 +1,17 @@
 // Every page and its address. A page is one segment below the console, with all else in the query: ids may contain slashes, which
 // proxies decode, and the relative addresses of the scripts need one depth.
 
-import { createRootRoute, createRoute, createRouter, redirect } from "@tanstack/react-router";
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 
 import { asError } from "./api/errors";
 import { Shell } from "./components/shell";
 import { Failure, NotFound } from "./components/states";
 import { parseSearch, stringifySearch, textsOf } from "./search-params";
 import { BASE } from "./place";
-import { AccessPage } from "./pages/access/access-page";
-import { ChangesPage } from "./pages/changes/changes-page";
-import { ContextPage } from "./pages/context/context-page";
-import { DetailsPage } from "./pages/details/details-page";
-import { MemoriesPage } from "./pages/memories/memories-page";
-import { OverviewPage } from "./pages/overview/overview-page";
-import { PoliciesPage } from "./pages/policies/policies-page";
-import { SearchPage } from "./pages/search/search-page";
-import { SessionPage } from "./pages/session/session-page";
-import { SessionsPage } from "./pages/sessions/sessions-page";
+import { scripts } from "./pages/scripts";
+import { beginReading, type Reader } from "./pages/session/opening";
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+const root = createRootRouteWithContext<Reader>()({ component: Shell, notFoundComponent: NotFound });
 
 const home = createRoute({
   getParentRoute: () => root,
@@ -33,70 +25,75 @@ const sessions = createRoute({
   getParentRoute: () => root,
   path: "/sessions",
   validateSearch: textsOf("app", "user", "prefix", "label", "since", "order"),
-  component: SessionsPage,
+  component: lazyRouteComponent(scripts.sessions, "SessionsPage"),
 });
 
+const sessionSearch = textsOf("app", "user", "id", "seq");
 const session = createRoute({
   getParentRoute: () => root,
   path: "/session",
-  validateSearch: textsOf("app", "user", "id", "seq"),
-  component: SessionPage,
+  validateSearch: sessionSearch,
+  loaderDeps: ({ search: { app, user, id } }) => ({ app, user, id }),
+  loader: ({ context, location }) => beginReading(context, sessionSearch(location.search)),
+  shouldReload: false, // the page follows the session
+  component: lazyRouteComponent(scripts.session, "SessionPage"),
 });
 
 const context = createRoute({
   getParentRoute: () => root,
   path: "/context",
   validateSearch: textsOf("app", "user", "id", "at", "turns", "tokens", "events", "branch", "without"),
-  component: ContextPage,
+  component: lazyRouteComponent(scripts.context, "ContextPage"),
 });
 
 const details = createRoute({
   getParentRoute: () => root,
   path: "/details",
   validateSearch: textsOf("app", "user", "id"),
-  component: DetailsPage,
+  component: lazyRouteComponent(scripts.details, "DetailsPage"),
 });
 
 const search = createRoute({
   getParentRoute: () => root,
   path: "/search",
   validateSearch: textsOf("q", "app", "user", "id", "show"),
-  component: SearchPage,
+  component: lazyRouteComponent(scripts.search, "SearchPage"),
 });
 
 const memories = createRoute({
   getParentRoute: () => root,
   path: "/memories",
   validateSearch: textsOf("app", "user", "q", "namespace"),
-  component: MemoriesPage,
+  component: lazyRouteComponent(scripts.memories, "MemoriesPage"),
 });
 
 const changes = createRoute({
   getParentRoute: () => root,
   path: "/changes",
   validateSearch: textsOf("app", "user", "show", "consumer"),
-  component: ChangesPage,
+  component: lazyRouteComponent(scripts.changes, "ChangesPage"),
 });
 
-const overview = createRoute({ getParentRoute: () => root, path: "/overview", component: OverviewPage });
+const overview = createRoute({ getParentRoute: () => root, path: "/overview", component: lazyRouteComponent(scripts.overview, "OverviewPage") });
 
 const policies = createRoute({
   getParentRoute: () => root,
   path: "/policies",
   validateSearch: textsOf("app", "user", "id"),
-  component: PoliciesPage,
+  component: lazyRouteComponent(scripts.policies, "PoliciesPage"),
 });
 
 const access = createRoute({
   getParentRoute: () => root,
   path: "/access",
   validateSearch: textsOf("method", "caller", "session", "outcome", "since"),
-  component: AccessPage,
+  component: lazyRouteComponent(scripts.access, "AccessPage"),
 });
 
 export const router = createRouter({
   routeTree: root.addChildren([home, sessions, session, context, details, search, memories, changes, overview, policies, access]),
   basepath: BASE,
+  context: undefined!, // given by the application
   parseSearch,
   stringifySearch,
   defaultErrorComponent: ({ error }) => <Failure error={asError(error)} />,

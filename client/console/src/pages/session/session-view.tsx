@@ -1,16 +1,17 @@
 import { Link } from "@tanstack/react-router";
 import type { Change } from "@threadkeep/client";
 import type { Session, WindowCounters } from "@threadkeep/client/v1";
-import { CompactionService } from "@threadkeep/client/v1";
-import { useQuery } from "@connectrpc/connect-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { useConnection } from "../../api/connection";
 import { LiveMark } from "../../components/live";
 import { SessionHead } from "../../components/session-head";
 import { Command, Empty, Failure } from "../../components/states";
 import { firstEvent, text } from "../../text";
 import { Timeline } from "./timeline";
-import { pagesOf, useLog } from "./use-log";
+import { compactionsQuery, firstPages } from "./opening";
+import { useLog } from "./use-log";
 
 interface Props {
   session: Session;
@@ -21,9 +22,9 @@ interface Props {
 export function SessionView({ session, seq }: Props) {
   const ref = session.ref!;
   const opened = Number(session.lastSeq);
-  const [visible, setVisible] = useState(() => firstPages(opened, seq));
+  const [visible, setVisible] = useState(() => firstPages(opened, seq).join(" "));
   const [window, setWindow] = useState<WindowCounters | undefined>(session.window);
-  const compactions = useQuery(CompactionService.method.listCompactions, { session: ref, pageSize: 1000 }, { staleTime: Infinity });
+  const compactions = useQuery(compactionsQuery(useConnection(), ref));
   const log = useLog(ref, opened, visible, ({ versions, kind }: Change) => {
     if (versions?.window) setWindow(versions.window);
     if (kind.case === "compaction") void compactions.refetch();
@@ -65,9 +66,3 @@ export function SessionView({ session, seq }: Props) {
 }
 
 const NONE: never[] = [];
-
-/** Returns the pages to read first: around the seq of the address, else the newest. */
-function firstPages(last: number, seq: string | undefined): string {
-  const at = Math.min(last, Number(seq) || last);
-  return pagesOf(Math.max(1, at - 10), Math.min(last, at + 10));
-}

@@ -11,7 +11,8 @@ import { foldsOf, Rows, type Fold } from "./folds";
 import { JumpBar } from "./jump-bar";
 import { Inspector } from "./inspector";
 import { pairsOf } from "./tool-calls";
-import { pagesOf, type Log } from "./use-log";
+import { pagesOf } from "./log-pages";
+import type { Log } from "./use-log";
 import { useVirtualRows } from "./use-virtual-rows";
 
 interface Props {
@@ -43,7 +44,7 @@ export function Timeline({ log, session, compactions, seq, show }: Props) {
     () => new Rows(lastSeq, folds, (fold) => opened.has(fold.first)),
     [lastSeq, folds, opened],
   );
-  const { items, total, measure, scrollTo } = useVirtualRows(rows, scroller);
+  const { items, total, measure, scrollTo } = useVirtualRows(rows, scroller, () => (isFollowing ? rows.count : rows.indexOf(wantedSeq)));
   const seqs = items.flatMap(({ index }) => {
     const row = rows.row(index);
     return row.kind === "event" ? [row.seq] : [];

@@ -4,15 +4,12 @@
 import { useQueries, useQueryClient } from "@tanstack/react-query";
 import type { Change, SessionEvent } from "@threadkeep/client";
 import { SessionChangeKind } from "@threadkeep/client/v1";
-import { EventService, type SessionRef } from "@threadkeep/client/v1";
-import { useCallback, useMemo, useRef, useState } from "react";
+import type { SessionRef } from "@threadkeep/client/v1";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { useClient } from "../../api/connection";
 import { useWatch, type Watched } from "../../api/watching";
-
-export const PAGE = 100;
-
-type Events = ReadonlyMap<number, SessionEvent>;
+import { nameOf, PAGE, pageKey, pageOf, pageQuery, pagesKey, reaches, type Events } from "./log-pages";
 
 export interface Log {
   /** Seq of the newest event. */
@@ -29,48 +26,28 @@ export interface Log {
   retry: () => void;
 }
 
-const pageOf = (seq: number) => Math.floor((seq - 1) / PAGE);
-
-/** Returns the numbers of the pages that have these seqs, as a text that is equal while they are. */
-export function pagesOf(first: number, last: number): string {
-  if (first < 1) return "";
-  const from = pageOf(first);
-  return Array.from({ length: pageOf(last) - from + 1 }, (_, step) => from + step).join(" ");
-}
-
 /** Reads the `visible` pages, and follows the session from `opened` on, its last seq when it was read. */
 export function useLog(ref: SessionRef, opened: number, visible: string, onChange: (change: Change) => void): Log {
   const client = useClient();
   const queries = useQueryClient();
   const [lastSeq, setLastSeq] = useState(opened);
   const [ending, setEnding] = useState<Log["ending"]>();
-  const name = JSON.stringify([ref.app, ref.userId, ref.sessionId]);
-  const key = useCallback((page: number) => ["events", name, page], [name]);
+  const name = nameOf(ref);
+  const key = useCallback((page: number) => pageKey(ref, page), [name]);
 
   const pages = useMemo(() => visible.split(" ").filter(Boolean).map(Number), [visible]);
 
-  const read = useCallback(
-    async (page: number, signal: AbortSignal): Promise<Events> => {
-      const found = new Map<number, SessionEvent>();
-      const range = { afterSeq: BigInt(page * PAGE), beforeSeq: BigInt((page + 1) * PAGE + 1) };
-      let pageToken = "";
-      do { // a page of the server also ends at its limit of bytes
-        const answer = await client.raw(EventService).listEvents({ session: ref, filter: range, pageSize: PAGE, pageToken }, { signal });
-        for (const event of answer.events) found.set(Number(event.seq), event);
-        pageToken = answer.nextPageToken;
-      } while (pageToken);
-      return found;
-    },
-    [client, name],
-  );
+  const results = useQueries({ queries: pages.map((page) => pageQuery(client, ref, page)) });
 
-  const results = useQueries({
-    queries: pages.map((page) => ({
-      queryKey: key(page),
-      queryFn: ({ signal }: { signal: AbortSignal }) => read(page, signal),
-      staleTime: Infinity, // changes arrive by the watch
-      gcTime: 60_000,
-    })),
+  /** Pages that were read twice, because they were read before the newest event was known. */
+  const again = useRef(new Set<number>());
+  useEffect(() => {
+    pages.forEach((page, at) => {
+      const events = results[at]?.data;
+      if (!events || reaches(events, page, opened) || again.current.has(page)) return;
+      again.current.add(page);
+      void queries.invalidateQueries({ queryKey: key(page) });
+    });
   });
 
   const append = useCallback(
@@ -95,7 +72,7 @@ export function useLog(ref: SessionRef, opened: number, visible: string, onChang
     if (kind.case === "batch") append(kind.value.events);
     if (kind.case === "compaction" || kind.case === "removal") {
       // It changed which events are archived, anywhere in the log.
-      void queries.invalidateQueries({ queryKey: ["events", name] });
+      void queries.invalidateQueries({ queryKey: pagesKey(ref) });
       if (versions) setLastSeq((before) => Math.max(before, Number(versions.lastSeq)));
     }
     if (kind.case === "sessionChange") setEnding(endingOf(kind.value.kind));

@@ -14,6 +14,8 @@ const STEP = 500;
 const ESTIMATE = 96;
 /** Pixels of all rows before they are measured, at most: Firefox has no element of more than 17,895,697 pixels. */
 const TALLEST = 15_000_000;
+/** Rows that do not fit into any window: an element that cannot scroll would report no other offset than the first. */
+const MANY = 200;
 /** Pixels below the last row. */
 const BELOW = 24;
 
@@ -35,7 +37,8 @@ export interface VirtualRows {
 
 type Of = Virtualizer<HTMLDivElement, HTMLDivElement>;
 
-export function useVirtualRows(rows: Rows, scroller: RefObject<HTMLDivElement | null>): VirtualRows {
+/** `begin` returns the index of the row to begin at. */
+export function useVirtualRows(rows: Rows, scroller: RefObject<HTMLDivElement | null>, begin: () => number): VirtualRows {
   const [wanted, setFrom] = useState(() => windowAt(rows.count, rows.count));
   const from = Math.min(wanted, windowAt(rows.count, rows.count));
   const count = Math.min(SOME, rows.count - from);
@@ -52,6 +55,8 @@ export function useVirtualRows(rows: Rows, scroller: RefObject<HTMLDivElement | 
     overscan: 6,
     paddingStart: before,
     paddingEnd: after + BELOW,
+    // Else the rows of another place are rendered and read first.
+    initialOffset: () => (rows.count > MANY ? begin() * estimate : 0),
   });
   known.current = virtual.itemSizeCache;
   const items = virtual.getVirtualItems().map(({ index, key, start }) => ({ index: from + index, place: index, key: Number(key), start }));

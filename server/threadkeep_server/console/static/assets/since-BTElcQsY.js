@@ -1,0 +1,1 @@
+var e={"1h":1,"24h":24,"7d":168,"30d":720};function t(t){let n=e[t];return n===void 0?void 0:Date.now()-n*36e5}export{t};
