@@ -28,7 +28,8 @@ class SearchOptions(TypedDict, total=False):
     grouping: "turn" or "session", one hit per group. recency: boosts newer events; a timedelta is the age at which the boost is
     half, `recency(...)` sets its weight too. min_score: the minimum score of a hit, from 0 to 1 ("semantic": the cosine, from
     -1); by default an unrelated query finds nothing; 0 disables the limit. reference_time: what "yesterday" in the query refers
-    to, an aware datetime or nanoseconds since the epoch; by default now. include_synthetic: summaries too.
+    to, an aware datetime or nanoseconds since the epoch; by default now. include_synthetic: summaries too. distinct: a page has
+    each event once: a neighbor of a better hit is no hit as well.
     """
 
     mode: SearchMode.ValueType | str
@@ -39,6 +40,7 @@ class SearchOptions(TypedDict, total=False):
     min_score: float | None
     reference_time: datetime | int | None
     include_synthetic: bool
+    distinct: bool
 
 
 _SEARCHED = ("session", "user_id", "app", "any_user", "any_app", "filter", "page_size", "timeout")
@@ -140,6 +142,7 @@ def with_options(request: SearchEventsRequest, options: SearchOptions) -> Search
     if when is not None:
         request.reference_time.CopyFrom(when)
     request.include_synthetic = options.get("include_synthetic", False)
+    request.distinct = options.get("distinct", False)
     return request
 
 

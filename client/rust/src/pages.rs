@@ -360,6 +360,12 @@ impl List<v1::SearchEventsRequest> {
         self
     }
 
+    /// Returns each event once per page: a neighbor of a better hit is no hit as well.
+    pub fn distinct(mut self) -> Self {
+        self.request.distinct = true;
+        self
+    }
+
     /// Returns the best hit of each turn, or of each session.
     pub fn grouping(mut self, grouping: v1::HitGrouping) -> Self {
         self.request.grouping = grouping.into();

@@ -38,6 +38,8 @@ export interface SessionSearchOptions extends PageOptions {
   referenceTime?: Date | undefined;
   /** Also searches synthetic events, such as summaries, in the modes that leave them out. */
   includeSynthetic?: boolean | undefined;
+  /** A page has each event once: a neighbor of a better hit is no hit as well. */
+  distinct?: boolean | undefined;
 }
 
 /** How and where to search: by default in all sessions of the client's user and app. */
@@ -51,10 +53,10 @@ export function searchEvents(
   options: SearchOptions,
   call?: CallOptions,
 ): Promise<SearchEventsResponse> {
-  const { mode, filter, fields = [], grouping, recency, referenceTime, neighbors, minScore, includeSynthetic, pageSize, pageToken } = options;
+  const { mode, filter, fields = [], grouping, recency, referenceTime, neighbors, minScore, includeSynthetic, distinct, pageSize, pageToken } = options;
   const scope = session === undefined ? searched(caller, options) : ({ case: "session", value: session } as const);
   const request = {
-    ...{ scope, query, neighbors, minScore, includeSynthetic, pageSize, pageToken },
+    ...{ scope, query, neighbors, minScore, includeSynthetic, distinct, pageSize, pageToken },
     mode: modeOf(mode),
     filter: filterOf(filter),
     fields: fields.map(fieldOf),

@@ -74,6 +74,7 @@ BAD_SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("grouping", {"mode": RANKED, "grouping": 3}),
     ("grouping", {"grouping": 3}),
     ("grouping", {"mode": SUBSTRING, "grouping": 1}),
+    ("distinct", {"mode": SUBSTRING, "distinct": True}),
     ("recency", {"mode": SUBSTRING, "recency": DAY}),
     ("recency.half_life", {"mode": RANKED, "recency": {}}),
     ("recency.half_life", {"mode": RANKED, "recency": {"half_life": Duration()}}),
@@ -107,7 +108,7 @@ def test_invalid_searches_are_rejected(wire: Wire, log: session_pb2.SessionRef, 
     refusal = wire.invalid(field, "SearchEvents", search_service_pb2.SearchEventsRequest(**fields))
     if (
         wrong.get("mode") == SUBSTRING
-        and field in {"recency", "reference_time", "min_score", "grouping"}
+        and field in {"recency", "reference_time", "min_score", "grouping", "distinct"}
         and wrong != {"grouping": 3}
     ):
         assert "SEARCH_MODE_SUBSTRING" in refusal.message

@@ -186,6 +186,10 @@ def test_a_repeated_add_is_reported_in_json(cli: Cli, address: str) -> None:
             "--grouping turn is not for substring search; add --mode ranked",
         ),
         (
+            ("search", "shoes", "--mode", "substring", "--distinct"),
+            "--distinct is not for substring search; add --mode ranked",
+        ),
+        (
             ("search", "shoes", "--mode", "substring", "--field", "media"),
             "--field media is not for substring search; add --mode ranked",
         ),

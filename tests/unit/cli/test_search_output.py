@@ -34,6 +34,8 @@ def test_remarks_name_hits_by_words_only_and_missing_vectors() -> None:
     assert "match words only" in alone
     assert remarks(SearchMemoryResponse(mode=hybrid, semantic_lag=1), hybrid=True)[0].startswith("1 memory cannot")
     assert remarks(SearchEventsResponse(mode=hybrid, semantic_lag=2), hybrid=True)[0].startswith("2 events cannot")
+    (unordered,) = remarks(SearchEventsResponse(mode=ranked, rerank_failed=True), hybrid=False)
+    assert unordered.startswith("the reranker did not respond")
     (unsearched,) = remarks(SearchEventsResponse(mode=ranked, incomplete=True, unsearched_events=3), hybrid=False)
     assert unsearched.startswith("3 events not indexed yet")
     assert remarks(SearchMemoryResponse(incomplete=True, unsearched_memories=1), hybrid=False)[0].startswith("1 memory not")

@@ -32,6 +32,7 @@ async def test_a_search_sends_its_options(client: Any, fake: FakeServer) -> None
         recency=timedelta(days=2),
         reference_time=NOON,
         include_synthetic=True,
+        distinct=True,
     )
     await client.search_page(
         "x", mode=SearchMode.SEARCH_MODE_SEMANTIC, min_score=0.0, recency=threadkeep.recency(timedelta(1), 3)
@@ -39,6 +40,7 @@ async def test_a_search_sends_its_options(client: Any, fake: FakeServer) -> None
     first, second = fake.requests("SearchEvents")
     assert (first.mode, list(first.fields)) == (SearchMode.SEARCH_MODE_RANKED, [1, 4])
     assert (first.neighbors, first.grouping, first.include_synthetic) == (2, HitGrouping.HIT_GROUPING_TURN, True)
+    assert first.distinct
     assert (first.recency.half_life.ToTimedelta(), first.recency.weight) == (timedelta(days=2), 1)
     assert first.reference_time.ToDatetime(UTC) == NOON
     assert not first.HasField("min_score")

@@ -34,7 +34,7 @@ def test_a_ranked_response_equals_the_protobuf_encoding() -> None:
     marks = [Highlight(Field.TEXT, Span(0, 3)), Highlight(Field.TOOL_RESULTS, Span(4, 9)), Highlight(Field.MEDIA, Span(0, 1))]
     bare = FoundEvent(8, 1, REF, TWO[0], 5, 0)
     hits = [RankedHit(found, 1.5, marks, 3), RankedHit(bare, -0.25)]
-    page = RankedPage(hits, SearchMode.HYBRID, True, 4, next_offset=2, unsearched=5)
+    page = RankedPage(hits, SearchMode.HYBRID, True, 4, next_offset=2, unsearched=5, rerank_failed=True)
     expected = pb.SearchEventsResponse(
         hits=[
             pb.SearchHit(
@@ -58,6 +58,7 @@ def test_a_ranked_response_equals_the_protobuf_encoding() -> None:
         semantic_lag=4,
         incomplete=True,
         unsearched_events=5,
+        rerank_failed=True,
     )
     assert pb.SearchEventsResponse.FromString(ranked_events_response(page, "t")) == expected
     assert ranked_events_response(page, "t") == expected.SerializeToString()

@@ -37,6 +37,7 @@ export const search = {
   noEmbedderHint: "This one needs no model. It tolerates typos, but does not capture meaning:",
   embedderCommand: "THREADKEEP_EMBEDDER=hashing make serve",
   fallback: "The embedder did not respond. These are the ranked hits.",
+  rerankFailed: "The reranker did not respond: the hits are in the order of the mode.",
   lag: (count: bigint) => `${plural(count, "event")} without an embedding yet.`,
   incomplete: (count: bigint) => (count > 0n ? `${plural(count, "event")} not searched: not indexed yet.` : "Not all events were searched: some are not indexed yet."),
   truncated: "More events match than were ranked.",

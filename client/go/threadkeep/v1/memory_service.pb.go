@@ -1029,8 +1029,11 @@ type SearchMemoryResponse struct {
 	Incomplete bool `protobuf:"varint,4,opt,name=incomplete,proto3" json:"incomplete,omitempty"`
 	// With incomplete, number of entries in the scope that were not searched, at least 1.
 	UnsearchedMemories int64 `protobuf:"varint,5,opt,name=unsearched_memories,json=unsearchedMemories,proto3" json:"unsearched_memories,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: entries
+	// have the order of the mode.
+	RerankFailed  bool `protobuf:"varint,6,opt,name=rerank_failed,json=rerankFailed,proto3" json:"rerank_failed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchMemoryResponse) Reset() {
@@ -1096,6 +1099,13 @@ func (x *SearchMemoryResponse) GetUnsearchedMemories() int64 {
 		return x.UnsearchedMemories
 	}
 	return 0
+}
+
+func (x *SearchMemoryResponse) GetRerankFailed() bool {
+	if x != nil {
+		return x.RerankFailed
+	}
+	return false
 }
 
 // Request of ListMemories.
@@ -1764,7 +1774,7 @@ const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\vrefresh_ttl\x18\t \x01(\bR\n" +
 	"refreshTtlB\f\n" +
 	"\n" +
-	"_min_score\"\xef\x01\n" +
+	"_min_score\"\x94\x02\n" +
 	"\x14SearchMemoryResponse\x124\n" +
 	"\aentries\x18\x01 \x03(\v2\x1a.threadkeep.v1.MemoryEntryR\aentries\x12-\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x19.threadkeep.v1.SearchModeR\x04mode\x12!\n" +
@@ -1772,7 +1782,8 @@ const file_threadkeep_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
 	"incomplete\x18\x04 \x01(\bR\n" +
 	"incomplete\x12/\n" +
-	"\x13unsearched_memories\x18\x05 \x01(\x03R\x12unsearchedMemories\"\xd9\x01\n" +
+	"\x13unsearched_memories\x18\x05 \x01(\x03R\x12unsearchedMemories\x12#\n" +
+	"\rrerank_failed\x18\x06 \x01(\bR\frerankFailed\"\xd9\x01\n" +
 	"\x13ListMemoriesRequest\x120\n" +
 	"\x05scope\x18\x01 \x01(\v2\x1a.threadkeep.v1.MemoryScopeR\x05scope\x123\n" +
 	"\x06filter\x18\x02 \x01(\v2\x1b.threadkeep.v1.MemoryFilterR\x06filter\x12\x1b\n" +

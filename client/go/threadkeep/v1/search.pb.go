@@ -46,8 +46,8 @@ const (
 	SearchMode_SEARCH_MODE_HYBRID SearchMode = 4
 	// Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
 	// digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
-	// reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
-	// response reports the mode.
+	// reference_time, grouping, distinct and fields other than the text select a mode that ranks, even for a quoted query.
+	// The response reports the mode.
 	SearchMode_SEARCH_MODE_AUTO SearchMode = 5
 )
 

@@ -224,8 +224,12 @@ type SearchEventsRequest struct {
 	// If true, also searches synthetic events (summaries and stubs) in the modes that leave them out: RANKED, SEMANTIC
 	// and HYBRID.
 	IncludeSynthetic bool `protobuf:"varint,15,opt,name=include_synthetic,json=includeSynthetic,proto3" json:"include_synthetic,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// If true, a page contains each event once: an event that is returned as a neighbor of a better hit is not a hit as
+	// well, and a neighbor is returned with the best of its hits only. So the page fills with events not yet shown; hits
+	// are often next to each other. Has an effect with neighbors only. Not allowed for SUBSTRING.
+	Distinct      bool `protobuf:"varint,16,opt,name=distinct,proto3" json:"distinct,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchEventsRequest) Reset() {
@@ -372,6 +376,13 @@ func (x *SearchEventsRequest) GetReferenceTime() *timestamppb.Timestamp {
 func (x *SearchEventsRequest) GetIncludeSynthetic() bool {
 	if x != nil {
 		return x.IncludeSynthetic
+	}
+	return false
+}
+
+func (x *SearchEventsRequest) GetDistinct() bool {
+	if x != nil {
+		return x.Distinct
 	}
 	return false
 }
@@ -531,8 +542,11 @@ type SearchEventsResponse struct {
 	// For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
 	// 100,000.
 	UnsearchedEvents int64 `protobuf:"varint,7,opt,name=unsearched_events,json=unsearchedEvents,proto3" json:"unsearched_events,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: hits
+	// have the order of the mode.
+	RerankFailed  bool `protobuf:"varint,8,opt,name=rerank_failed,json=rerankFailed,proto3" json:"rerank_failed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchEventsResponse) Reset() {
@@ -614,6 +628,13 @@ func (x *SearchEventsResponse) GetUnsearchedEvents() int64 {
 	return 0
 }
 
+func (x *SearchEventsResponse) GetRerankFailed() bool {
+	if x != nil {
+		return x.RerankFailed
+	}
+	return false
+}
+
 var File_threadkeep_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_search_service_proto_rawDesc = "" +
@@ -624,7 +645,7 @@ const file_threadkeep_v1_search_service_proto_rawDesc = "" +
 	"\auser_id\x18\x02 \x01(\tR\x06userIdB\x06\n" +
 	"\x04_app\"\x1c\n" +
 	"\bAppScope\x12\x10\n" +
-	"\x03app\x18\x01 \x01(\tR\x03app\"\xc3\x05\n" +
+	"\x03app\x18\x01 \x01(\tR\x03app\"\xdf\x05\n" +
 	"\x13SearchEventsRequest\x125\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefH\x00R\asession\x12.\n" +
 	"\x04user\x18\x02 \x01(\v2\x18.threadkeep.v1.UserScopeH\x00R\x04user\x12+\n" +
@@ -642,7 +663,8 @@ const file_threadkeep_v1_search_service_proto_rawDesc = "" +
 	"\arecency\x18\f \x01(\v2\x16.threadkeep.v1.RecencyR\arecency\x12 \n" +
 	"\tmin_score\x18\r \x01(\x01H\x01R\bminScore\x88\x01\x01\x12A\n" +
 	"\x0ereference_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTime\x12+\n" +
-	"\x11include_synthetic\x18\x0f \x01(\bR\x10includeSyntheticB\a\n" +
+	"\x11include_synthetic\x18\x0f \x01(\bR\x10includeSynthetic\x12\x1a\n" +
+	"\bdistinct\x18\x10 \x01(\bR\bdistinctB\a\n" +
 	"\x05scopeB\f\n" +
 	"\n" +
 	"_min_score\"\xca\x02\n" +
@@ -656,7 +678,7 @@ const file_threadkeep_v1_search_service_proto_rawDesc = "" +
 	"\x06before\x18\x05 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06before\x121\n" +
 	"\x05after\x18\x06 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x05after\x12\x1d\n" +
 	"\n" +
-	"group_hits\x18\a \x01(\x05R\tgroupHits\"\xa9\x02\n" +
+	"group_hits\x18\a \x01(\x05R\tgroupHits\"\xce\x02\n" +
 	"\x14SearchEventsResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.threadkeep.v1.SearchHitR\x04hits\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12-\n" +
@@ -666,7 +688,8 @@ const file_threadkeep_v1_search_service_proto_rawDesc = "" +
 	"\n" +
 	"incomplete\x18\x06 \x01(\bR\n" +
 	"incomplete\x12+\n" +
-	"\x11unsearched_events\x18\a \x01(\x03R\x10unsearchedEvents*\\\n" +
+	"\x11unsearched_events\x18\a \x01(\x03R\x10unsearchedEvents\x12#\n" +
+	"\rrerank_failed\x18\b \x01(\bR\frerankFailed*\\\n" +
 	"\vHitGrouping\x12\x1c\n" +
 	"\x18HIT_GROUPING_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11HIT_GROUPING_TURN\x10\x01\x12\x18\n" +

@@ -509,6 +509,7 @@ class SearchMemoryResponse(google.protobuf.message.Message):
     SEMANTIC_LAG_FIELD_NUMBER: builtins.int
     INCOMPLETE_FIELD_NUMBER: builtins.int
     UNSEARCHED_MEMORIES_FIELD_NUMBER: builtins.int
+    RERANK_FAILED_FIELD_NUMBER: builtins.int
     mode: threadkeep.v1.search_pb2.SearchMode.ValueType
     """Mode that was used: RANKED if HYBRID was requested and the embedder did not respond."""
     semantic_lag: builtins.int
@@ -522,6 +523,10 @@ class SearchMemoryResponse(google.protobuf.message.Message):
     """
     unsearched_memories: builtins.int
     """With incomplete, number of entries in the scope that were not searched, at least 1."""
+    rerank_failed: builtins.bool
+    """For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: entries
+    have the order of the mode.
+    """
     @property
     def entries(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.memory_pb2.MemoryEntry]:
         """Entries that match."""
@@ -534,8 +539,9 @@ class SearchMemoryResponse(google.protobuf.message.Message):
         semantic_lag: builtins.int = ...,
         incomplete: builtins.bool = ...,
         unsearched_memories: builtins.int = ...,
+        rerank_failed: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["entries", b"entries", "incomplete", b"incomplete", "mode", b"mode", "semantic_lag", b"semantic_lag", "unsearched_memories", b"unsearched_memories"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["entries", b"entries", "incomplete", b"incomplete", "mode", b"mode", "rerank_failed", b"rerank_failed", "semantic_lag", b"semantic_lag", "unsearched_memories", b"unsearched_memories"]) -> None: ...
 
 global___SearchMemoryResponse = SearchMemoryResponse
 

@@ -47,8 +47,8 @@ class _SearchModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     SEARCH_MODE_AUTO: _SearchMode.ValueType  # 5
     """Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
     digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
-    reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
-    response reports the mode.
+    reference_time, grouping, distinct and fields other than the text select a mode that ranks, even for a quoted query.
+    The response reports the mode.
     """
 
 class SearchMode(_SearchMode, metaclass=_SearchModeEnumTypeWrapper):
@@ -77,8 +77,8 @@ search is RANKED and the response reports that.
 SEARCH_MODE_AUTO: SearchMode.ValueType  # 5
 """Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
 digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
-reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
-response reports the mode.
+reference_time, grouping, distinct and fields other than the text select a mode that ranks, even for a quoted query.
+The response reports the mode.
 """
 global___SearchMode = SearchMode
 

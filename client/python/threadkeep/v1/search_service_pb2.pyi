@@ -111,6 +111,7 @@ class SearchEventsRequest(google.protobuf.message.Message):
     MIN_SCORE_FIELD_NUMBER: builtins.int
     REFERENCE_TIME_FIELD_NUMBER: builtins.int
     INCLUDE_SYNTHETIC_FIELD_NUMBER: builtins.int
+    DISTINCT_FIELD_NUMBER: builtins.int
     query: builtins.str
     """Query. At most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and the filter has
     keyword or keywords.
@@ -138,6 +139,11 @@ class SearchEventsRequest(google.protobuf.message.Message):
     include_synthetic: builtins.bool
     """If true, also searches synthetic events (summaries and stubs) in the modes that leave them out: RANKED, SEMANTIC
     and HYBRID.
+    """
+    distinct: builtins.bool
+    """If true, a page contains each event once: an event that is returned as a neighbor of a better hit is not a hit as
+    well, and a neighbor is returned with the best of its hits only. So the page fills with events not yet shown; hits
+    are often next to each other. Has an effect with neighbors only. Not allowed for SUBSTRING.
     """
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
@@ -192,9 +198,10 @@ class SearchEventsRequest(google.protobuf.message.Message):
         min_score: builtins.float | None = ...,
         reference_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         include_synthetic: builtins.bool = ...,
+        distinct: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_min_score", b"_min_score", "app", b"app", "filter", b"filter", "min_score", b"min_score", "recency", b"recency", "reference_time", b"reference_time", "scope", b"scope", "session", b"session", "user", b"user"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_min_score", b"_min_score", "app", b"app", "fields", b"fields", "filter", b"filter", "grouping", b"grouping", "include_synthetic", b"include_synthetic", "min_score", b"min_score", "mode", b"mode", "neighbors", b"neighbors", "page_size", b"page_size", "page_token", b"page_token", "query", b"query", "recency", b"recency", "reference_time", b"reference_time", "scope", b"scope", "session", b"session", "user", b"user"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_min_score", b"_min_score", "app", b"app", "distinct", b"distinct", "fields", b"fields", "filter", b"filter", "grouping", b"grouping", "include_synthetic", b"include_synthetic", "min_score", b"min_score", "mode", b"mode", "neighbors", b"neighbors", "page_size", b"page_size", "page_token", b"page_token", "query", b"query", "recency", b"recency", "reference_time", b"reference_time", "scope", b"scope", "session", b"session", "user", b"user"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_min_score", b"_min_score"]) -> typing.Literal["min_score"] | None: ...
     @typing.overload
@@ -273,6 +280,7 @@ class SearchEventsResponse(google.protobuf.message.Message):
     SEMANTIC_LAG_FIELD_NUMBER: builtins.int
     INCOMPLETE_FIELD_NUMBER: builtins.int
     UNSEARCHED_EVENTS_FIELD_NUMBER: builtins.int
+    RERANK_FAILED_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
     """Token of the next page. Empty on the last page. Each page is ranked again: if events are appended in the meantime,
     a hit may be missing or occur twice.
@@ -298,6 +306,10 @@ class SearchEventsResponse(google.protobuf.message.Message):
     """For RANKED and HYBRID with incomplete, number of events in the scope that were not searched, at least 1; counted up to
     100,000.
     """
+    rerank_failed: builtins.bool
+    """For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: hits
+    have the order of the mode.
+    """
     @property
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SearchHit]:
         """Hits, best first. For SUBSTRING, in window order for one session; for several, by event time, then by session and
@@ -314,7 +326,8 @@ class SearchEventsResponse(google.protobuf.message.Message):
         semantic_lag: builtins.int = ...,
         incomplete: builtins.bool = ...,
         unsearched_events: builtins.int = ...,
+        rerank_failed: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["hits", b"hits", "incomplete", b"incomplete", "mode", b"mode", "next_page_token", b"next_page_token", "semantic_lag", b"semantic_lag", "truncated", b"truncated", "unsearched_events", b"unsearched_events"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["hits", b"hits", "incomplete", b"incomplete", "mode", b"mode", "next_page_token", b"next_page_token", "rerank_failed", b"rerank_failed", "semantic_lag", b"semantic_lag", "truncated", b"truncated", "unsearched_events", b"unsearched_events"]) -> None: ...
 
 global___SearchEventsResponse = SearchEventsResponse

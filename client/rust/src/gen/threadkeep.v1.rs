@@ -5562,8 +5562,8 @@ pub enum SearchMode {
     Hybrid = 4,
     /// Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
     /// digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
-    /// reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
-    /// response reports the mode.
+    /// reference_time, grouping, distinct and fields other than the text select a mode that ranks, even for a quoted query.
+    /// The response reports the mode.
     Auto = 5,
 }
 impl SearchMode {
@@ -6025,6 +6025,10 @@ pub struct SearchMemoryResponse {
     /// With incomplete, number of entries in the scope that were not searched, at least 1.
     #[prost(int64, tag = "5")]
     pub unsearched_memories: i64,
+    /// For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: entries
+    /// have the order of the mode.
+    #[prost(bool, tag = "6")]
+    pub rerank_failed: bool,
 }
 /// Request of ListMemories.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -6600,6 +6604,11 @@ pub struct SearchEventsRequest {
     /// and HYBRID.
     #[prost(bool, tag = "15")]
     pub include_synthetic: bool,
+    /// If true, a page contains each event once: an event that is returned as a neighbor of a better hit is not a hit as
+    /// well, and a neighbor is returned with the best of its hits only. So the page fills with events not yet shown; hits
+    /// are often next to each other. Has an effect with neighbors only. Not allowed for SUBSTRING.
+    #[prost(bool, tag = "16")]
+    pub distinct: bool,
     /// REQUIRED. Sessions to search.
     #[prost(oneof = "search_events_request::Scope", tags = "1, 2, 8")]
     pub scope: ::core::option::Option<search_events_request::Scope>,
@@ -6682,6 +6691,10 @@ pub struct SearchEventsResponse {
     /// 100,000.
     #[prost(int64, tag = "7")]
     pub unsearched_events: i64,
+    /// For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: hits
+    /// have the order of the mode.
+    #[prost(bool, tag = "8")]
+    pub rerank_failed: bool,
 }
 /// How hits are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

@@ -75,6 +75,8 @@ class FoundMemories:
     mode: SearchMode
     semantic_lag: int = 0
     unsearched: int = 0
+    rerank_failed: bool = False
+    """The reranker did not answer: the order is that of `mode`."""
 
 
 class _Memories:
@@ -181,7 +183,7 @@ class MemorySearch:
         terms = () if ranking.mode is SearchMode.SEMANTIC else tuple(question.terms)
         marks = await marked_all(self._texts, [each.draft.content for each in found], ALL_FIELDS, terms)
         entries = [FoundMemory(each, scores[each.key], mark) for each, mark in zip(found, marks, strict=True)]
-        return FoundMemories(entries, ranking.mode, ranking.semantic_lag, memories.unsearched)
+        return FoundMemories(entries, ranking.mode, ranking.semantic_lag, memories.unsearched, ranking.rerank_failed)
 
 
 def _with(found: FoundMemory, memory: Memory) -> FoundMemory:

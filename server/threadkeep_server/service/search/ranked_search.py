@@ -36,6 +36,7 @@ from .search_pipeline import (
     rank_words,
 )
 from .search_slots import UNLIMITED, SearchSlots
+from .unshown import Shown, unshown
 from .vector_search import VectorSearch
 
 _LOADED_AT_ONCE = 32
@@ -54,7 +55,8 @@ class Grouping(IntEnum):
 @dataclass(frozen=True, slots=True)
 class RankedQuery:
     """A search of events by RANKED, SEMANTIC or HYBRID. `filter` has no window. Times in nanoseconds; `reference_time` None:
-    now. `min_score`: the lowest score of a hit; None is the default of `relevance.answering`. Pages cover the best 1,000."""
+    now. `min_score`: the lowest score of a hit; None is the default of `relevance.answering`. `distinct`: a page has each event
+    once, see `unshown`. Pages cover the best 1,000."""
 
     scope: EventScope
     text: str
@@ -69,6 +71,7 @@ class RankedQuery:
     min_score: float | None = None
     reference_time: int | None = None
     include_synthetic: bool = False
+    distinct: bool = False
 
     @property
     def wanted(self) -> int:
@@ -271,18 +274,24 @@ class RankedSearch:
     ) -> tuple[list[tuple[FoundEvent, float]], int]:
         """Loads as many events as the page and its bytes allow, at least one. Returns them with their scores, and the offset of
         the next page."""
-        end = min(query.offset + query.limit, len(scored), MOST_RANKED)
+        end = min(len(scored), MOST_RANKED)
+        shown: Shown = set()
         taken: list[tuple[FoundEvent, float]] = []
         room = self._limits.max_response_bytes
         reached = query.offset
-        while reached < end and room > 0:
-            some = scored[reached : min(reached + _LOADED_AT_ONCE, end)]
+        while reached < end and room > 0 and len(taken) < query.limit:
+            wanted = query.limit - (len(taken) if query.distinct else reached - query.offset)
+            if wanted <= 0:
+                break
+            some = scored[reached : min(reached + min(_LOADED_AT_ONCE, wanted), end)]
             loaded = await self._store.events_by_key(
                 tenant, query.scope, [each.key for each in some], query.filter, neighbors=query.neighbors
             )
             found = {each.key: each for each in loaded}
             for key, _, score in some:
                 event = found.get(key)
+                if event is not None and query.distinct:
+                    event = unshown(event, shown)
                 if event is not None:
                     size = sum(len(each.body) for each in (event.event, *event.before, *event.after))
                     if size > room and taken:

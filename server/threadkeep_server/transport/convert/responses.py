@@ -90,6 +90,7 @@ def ranked_events_response(page: RankedPage, next_page_token: str) -> bytes:
         semantic_lag=page.semantic_lag,
         incomplete=page.unsearched > 0,
         unsearched_events=page.unsearched,
+        rerank_failed=page.rerank_failed,
     )
     return repeated(_FIELD_1, hits) + rest.SerializeToString()
 

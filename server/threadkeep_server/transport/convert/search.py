@@ -56,7 +56,9 @@ def understood_as(request: pb.SearchEventsRequest, best: SearchMode) -> Understo
 def _ranks(request: pb.SearchEventsRequest) -> bool:
     """Reports whether the request has fields that SUBSTRING does not support."""
     beyond = any(field != search_pb2.SEARCH_FIELD_TEXT for field in request.fields)
-    return bool(beyond or request.grouping or request.HasField("recency") or request.HasField("reference_time"))
+    return bool(
+        beyond or request.grouping or request.distinct or request.HasField("recency") or request.HasField("reference_time")
+    )
 
 
 def check_substring(request: pb.SearchEventsRequest) -> None:
@@ -65,6 +67,8 @@ def check_substring(request: pb.SearchEventsRequest) -> None:
         raise InvalidField("fields", "must be SEARCH_FIELD_TEXT with SEARCH_MODE_SUBSTRING, which searches no other field")
     if grouping_of(request.grouping) is not Grouping.NONE:
         raise InvalidField("grouping", NOT_FOR_SUBSTRING)
+    if request.distinct:
+        raise InvalidField("distinct", NOT_FOR_SUBSTRING)
     for name in ("recency", "reference_time"):
         if request.HasField(name):
             raise InvalidField(name, NOT_FOR_SUBSTRING)
@@ -88,6 +92,7 @@ def ranked_query_of(request: pb.SearchEventsRequest, how: Understood, limit: int
         min_score=request.min_score if request.HasField("min_score") else None,
         reference_time=time_of("reference_time", request.reference_time) if request.HasField("reference_time") else None,
         include_synthetic=request.include_synthetic,
+        distinct=request.distinct,
     )
 
 

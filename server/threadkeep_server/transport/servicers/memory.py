@@ -68,6 +68,7 @@ class MemoryServicer:
             entries=map(entry_to, found.entries),
             mode=search_pb2.SearchMode.ValueType(found.mode),
             semantic_lag=found.semantic_lag,
+            rerank_failed=found.rerank_failed,
             incomplete=found.unsearched > 0,
             unsearched_memories=found.unsearched,
         )

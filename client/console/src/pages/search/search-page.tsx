@@ -106,6 +106,7 @@ function Notes({ data, mode }: { data: NonNullable<Column["data"]>; mode: ModeNa
   const isFallback = mode === "hybrid" && data.mode !== MODES.hybrid;
   const notes = [
     isFallback && text.search.fallback,
+    data.rerankFailed && text.search.rerankFailed,
     data.semanticLag > 0n && text.search.lag(data.semanticLag),
     data.incomplete && text.search.incomplete(data.unsearchedEvents),
     data.truncated && text.search.truncated,

@@ -60,6 +60,12 @@ ModeOption = Annotated[
 ]
 
 
+Distinct = Annotated[
+    bool,
+    typer.Option("--distinct", help="Show each event once: a neighbor of a better hit is no hit as well; not with substring."),
+]
+
+
 def search(
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help="What to look for: a question, keywords, or literal text in double quotes.")],
@@ -74,6 +80,7 @@ def search(
         int,
         typer.Option(min=0, max=10, help="Number of events to show before and after each hit (with --json or on a terminal)."),
     ] = 0,
+    distinct: Distinct = False,
     group: Annotated[
         Group | None, typer.Option("--grouping", help="One hit for each turn or session; not with substring.")
     ] = None,
@@ -96,8 +103,10 @@ def search(
     where = ref_of(session, user, app) if session else None
     if mode not in (Mode.AUTO, Mode.SUBSTRING) and where is None and not user and app is None:
         raise usage(f"--mode {mode} ranks within one scope: give --session, --user or --app")
-    _check(mode, group, field or [])
+    _check(mode, group, field or [], distinct=distinct)
     options: SearchOptions = {"mode": mode.value, "neighbors": neighbors, "fields": [each.value for each in field or []]}
+    if distinct:
+        options["distinct"] = True
     with_ranking(options, mode, min_score, recency, reference_time)
     if group is not None:
         options["grouping"] = group.value
@@ -133,11 +142,11 @@ def _tell_rest(answers: list[SearchEventsResponse], mode: Mode, *, more: bool, l
             print(remark, file=sys.stderr)
 
 
-def _check(mode: Mode, group: Group | None, fields: list[Part]) -> None:
+def _check(mode: Mode, group: Group | None, fields: list[Part], *, distinct: bool) -> None:
     """Rejects options that the mode does not have."""
     beyond = next((each for each in fields if each is not Part.TEXT), None)
-    if mode is Mode.SUBSTRING and (group or beyond):
-        wrong = f"--grouping {group}" if group else f"--field {beyond}"
+    if mode is Mode.SUBSTRING and (group or beyond or distinct):
+        wrong = f"--grouping {group}" if group else f"--field {beyond}" if beyond else "--distinct"
         raise usage(f"{wrong} is not for substring search; add --mode ranked")
 
 

@@ -66,6 +66,8 @@ def remarks(answer: SearchEventsResponse | SearchMemoryResponse, *, hybrid: bool
     found = []
     if hybrid and answer.mode == SearchMode.SEARCH_MODE_RANKED:
         found.append("the embedder did not respond: these hits match words only; run it again to search by meaning too")
+    if answer.rerank_failed:
+        found.append("the reranker did not respond: the best hits have the order of the search; run it again")
     if isinstance(answer, SearchMemoryResponse):
         what, unsearched = ("memory", "memories"), answer.unsearched_memories
     else:

@@ -204,77 +204,78 @@ public final class MemoryServiceOuterClass {
       "\007 \001(\0132\026.threadkeep.v1.RecencyR\007recency\022A" +
       "\n\016reference_time\030\010 \001(\0132\032.google.protobuf" +
       ".TimestampR\rreferenceTime\022\037\n\013refresh_ttl" +
-      "\030\t \001(\010R\nrefreshTtlB\014\n\n_min_score\"\357\001\n\024Sea" +
+      "\030\t \001(\010R\nrefreshTtlB\014\n\n_min_score\"\224\002\n\024Sea" +
       "rchMemoryResponse\0224\n\007entries\030\001 \003(\0132\032.thr" +
       "eadkeep.v1.MemoryEntryR\007entries\022-\n\004mode\030" +
       "\002 \001(\0162\031.threadkeep.v1.SearchModeR\004mode\022!" +
       "\n\014semantic_lag\030\003 \001(\003R\013semanticLag\022\036\n\ninc" +
       "omplete\030\004 \001(\010R\nincomplete\022/\n\023unsearched_" +
-      "memories\030\005 \001(\003R\022unsearchedMemories\"\331\001\n\023L" +
-      "istMemoriesRequest\0220\n\005scope\030\001 \001(\0132\032.thre" +
-      "adkeep.v1.MemoryScopeR\005scope\0223\n\006filter\030\002" +
-      " \001(\0132\033.threadkeep.v1.MemoryFilterR\006filte" +
-      "r\022\033\n\tpage_size\030\003 \001(\005R\010pageSize\022\035\n\npage_t" +
-      "oken\030\004 \001(\tR\tpageToken\022\037\n\013refresh_ttl\030\005 \001" +
-      "(\010R\nrefreshTtl\"t\n\024ListMemoriesResponse\0224" +
-      "\n\007entries\030\001 \003(\0132\032.threadkeep.v1.MemoryEn" +
-      "tryR\007entries\022&\n\017next_page_token\030\002 \001(\tR\rn" +
-      "extPageToken\"\330\001\n\033ListMemoryNamespacesReq" +
-      "uest\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.Memo" +
-      "ryScopeR\005scope\022\026\n\006prefix\030\002 \003(\tR\006prefix\022\026" +
-      "\n\006suffix\030\003 \003(\tR\006suffix\022\033\n\tmax_depth\030\004 \001(" +
-      "\005R\010maxDepth\022\033\n\tpage_size\030\005 \001(\005R\010pageSize" +
-      "\022\035\n\npage_token\030\006 \001(\tR\tpageToken\"\206\001\n\034List" +
-      "MemoryNamespacesResponse\022>\n\nnamespaces\030\001" +
-      " \003(\0132\036.threadkeep.v1.MemoryNamespaceR\nna" +
-      "mespaces\022&\n\017next_page_token\030\002 \001(\tR\rnextP" +
-      "ageToken\"\035\n\tMemoryIds\022\020\n\003ids\030\001 \003(\tR\003ids\"" +
-      ">\n\013MemoryNames\022/\n\005names\030\001 \003(\0132\031.threadke" +
-      "ep.v1.MemoryNameR\005names\"\255\002\n\025DeleteMemori" +
-      "esRequest\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1" +
-      ".MemoryScopeR\005scope\022,\n\003ids\030\002 \001(\0132\030.threa" +
-      "dkeep.v1.MemoryIdsH\000R\003ids\022\037\n\nsession_id\030" +
-      "\003 \001(\tH\000R\tsessionId\022\022\n\003all\030\004 \001(\010H\000R\003all\0222" +
-      "\n\005names\030\005 \001(\0132\032.threadkeep.v1.MemoryName" +
-      "sH\000R\005names\022>\n\tnamespace\030\006 \001(\0132\036.threadke" +
-      "ep.v1.MemoryNamespaceH\000R\tnamespaceB\013\n\tse" +
-      "lection\"\273\001\n\026DeleteMemoriesResponse\022\030\n\007de" +
-      "leted\030\001 \001(\003R\007deleted\022-\n\022embeddings_delet" +
-      "ed\030\002 \001(\003R\021embeddingsDeleted\022\033\n\tnot_found" +
-      "\030\003 \001(\003R\010notFound\022;\n\013delete_time\030\004 \001(\0132\032." +
-      "google.protobuf.TimestampR\ndeleteTime*m\n" +
-      "\016IfMemoryExists\022 \n\034IF_MEMORY_EXISTS_UNSP" +
-      "ECIFIED\020\000\022\034\n\030IF_MEMORY_EXISTS_REPLACE\020\001\022" +
-      "\033\n\027IF_MEMORY_EXISTS_IGNORE\020\002*\300\001\n\022MemoryW" +
-      "riteOutcome\022$\n MEMORY_WRITE_OUTCOME_UNSP" +
-      "ECIFIED\020\000\022\036\n\032MEMORY_WRITE_OUTCOME_ADDED\020" +
-      "\001\022!\n\035MEMORY_WRITE_OUTCOME_REPLACED\020\002\022\"\n\036" +
-      "MEMORY_WRITE_OUTCOME_UNCHANGED\020\003\022\035\n\031MEMO" +
-      "RY_WRITE_OUTCOME_KEPT\020\0042\317\006\n\rMemoryServic" +
-      "e\022r\n\022AddSessionToMemory\022(.threadkeep.v1." +
-      "AddSessionToMemoryRequest\032).threadkeep.v" +
-      "1.AddSessionToMemoryResponse\"\007\220\002\002\210\266\030\003\022]\n" +
-      "\013AddMemories\022!.threadkeep.v1.AddMemories" +
-      "Request\032\".threadkeep.v1.AddMemoriesRespo" +
-      "nse\"\007\220\002\002\210\266\030\003\022f\n\016UpsertMemories\022$.threadk" +
-      "eep.v1.UpsertMemoriesRequest\032%.threadkee" +
-      "p.v1.UpsertMemoriesResponse\"\007\220\002\002\210\266\030\003\022]\n\013" +
-      "GetMemories\022!.threadkeep.v1.GetMemoriesR" +
-      "equest\032\".threadkeep.v1.GetMemoriesRespon" +
-      "se\"\007\220\002\001\210\266\030\002\022`\n\014SearchMemory\022\".threadkeep" +
-      ".v1.SearchMemoryRequest\032#.threadkeep.v1." +
-      "SearchMemoryResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListMem" +
-      "ories\022\".threadkeep.v1.ListMemoriesReques" +
-      "t\032#.threadkeep.v1.ListMemoriesResponse\"\007" +
-      "\220\002\001\210\266\030\002\022x\n\024ListMemoryNamespaces\022*.thread" +
-      "keep.v1.ListMemoryNamespacesRequest\032+.th" +
-      "readkeep.v1.ListMemoryNamespacesResponse" +
-      "\"\007\220\002\001\210\266\030\002\022f\n\016DeleteMemories\022$.threadkeep" +
-      ".v1.DeleteMemoriesRequest\032%.threadkeep.v" +
-      "1.DeleteMemoriesResponse\"\007\220\002\002\210\266\030\005BU\n\021dev" +
-      ".threadkeep.v1P\001Z>github.com/threadkeep/" +
-      "threadkeep-go/threadkeep/v1;threadkeepv1" +
-      "b\006proto3"
+      "memories\030\005 \001(\003R\022unsearchedMemories\022#\n\rre" +
+      "rank_failed\030\006 \001(\010R\014rerankFailed\"\331\001\n\023List" +
+      "MemoriesRequest\0220\n\005scope\030\001 \001(\0132\032.threadk" +
+      "eep.v1.MemoryScopeR\005scope\0223\n\006filter\030\002 \001(" +
+      "\0132\033.threadkeep.v1.MemoryFilterR\006filter\022\033" +
+      "\n\tpage_size\030\003 \001(\005R\010pageSize\022\035\n\npage_toke" +
+      "n\030\004 \001(\tR\tpageToken\022\037\n\013refresh_ttl\030\005 \001(\010R" +
+      "\nrefreshTtl\"t\n\024ListMemoriesResponse\0224\n\007e" +
+      "ntries\030\001 \003(\0132\032.threadkeep.v1.MemoryEntry" +
+      "R\007entries\022&\n\017next_page_token\030\002 \001(\tR\rnext" +
+      "PageToken\"\330\001\n\033ListMemoryNamespacesReques" +
+      "t\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.MemoryS" +
+      "copeR\005scope\022\026\n\006prefix\030\002 \003(\tR\006prefix\022\026\n\006s" +
+      "uffix\030\003 \003(\tR\006suffix\022\033\n\tmax_depth\030\004 \001(\005R\010" +
+      "maxDepth\022\033\n\tpage_size\030\005 \001(\005R\010pageSize\022\035\n" +
+      "\npage_token\030\006 \001(\tR\tpageToken\"\206\001\n\034ListMem" +
+      "oryNamespacesResponse\022>\n\nnamespaces\030\001 \003(" +
+      "\0132\036.threadkeep.v1.MemoryNamespaceR\nnames" +
+      "paces\022&\n\017next_page_token\030\002 \001(\tR\rnextPage" +
+      "Token\"\035\n\tMemoryIds\022\020\n\003ids\030\001 \003(\tR\003ids\">\n\013" +
+      "MemoryNames\022/\n\005names\030\001 \003(\0132\031.threadkeep." +
+      "v1.MemoryNameR\005names\"\255\002\n\025DeleteMemoriesR" +
+      "equest\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.Me" +
+      "moryScopeR\005scope\022,\n\003ids\030\002 \001(\0132\030.threadke" +
+      "ep.v1.MemoryIdsH\000R\003ids\022\037\n\nsession_id\030\003 \001" +
+      "(\tH\000R\tsessionId\022\022\n\003all\030\004 \001(\010H\000R\003all\0222\n\005n" +
+      "ames\030\005 \001(\0132\032.threadkeep.v1.MemoryNamesH\000" +
+      "R\005names\022>\n\tnamespace\030\006 \001(\0132\036.threadkeep." +
+      "v1.MemoryNamespaceH\000R\tnamespaceB\013\n\tselec" +
+      "tion\"\273\001\n\026DeleteMemoriesResponse\022\030\n\007delet" +
+      "ed\030\001 \001(\003R\007deleted\022-\n\022embeddings_deleted\030" +
+      "\002 \001(\003R\021embeddingsDeleted\022\033\n\tnot_found\030\003 " +
+      "\001(\003R\010notFound\022;\n\013delete_time\030\004 \001(\0132\032.goo" +
+      "gle.protobuf.TimestampR\ndeleteTime*m\n\016If" +
+      "MemoryExists\022 \n\034IF_MEMORY_EXISTS_UNSPECI" +
+      "FIED\020\000\022\034\n\030IF_MEMORY_EXISTS_REPLACE\020\001\022\033\n\027" +
+      "IF_MEMORY_EXISTS_IGNORE\020\002*\300\001\n\022MemoryWrit" +
+      "eOutcome\022$\n MEMORY_WRITE_OUTCOME_UNSPECI" +
+      "FIED\020\000\022\036\n\032MEMORY_WRITE_OUTCOME_ADDED\020\001\022!" +
+      "\n\035MEMORY_WRITE_OUTCOME_REPLACED\020\002\022\"\n\036MEM" +
+      "ORY_WRITE_OUTCOME_UNCHANGED\020\003\022\035\n\031MEMORY_" +
+      "WRITE_OUTCOME_KEPT\020\0042\317\006\n\rMemoryService\022r" +
+      "\n\022AddSessionToMemory\022(.threadkeep.v1.Add" +
+      "SessionToMemoryRequest\032).threadkeep.v1.A" +
+      "ddSessionToMemoryResponse\"\007\220\002\002\210\266\030\003\022]\n\013Ad" +
+      "dMemories\022!.threadkeep.v1.AddMemoriesReq" +
+      "uest\032\".threadkeep.v1.AddMemoriesResponse" +
+      "\"\007\220\002\002\210\266\030\003\022f\n\016UpsertMemories\022$.threadkeep" +
+      ".v1.UpsertMemoriesRequest\032%.threadkeep.v" +
+      "1.UpsertMemoriesResponse\"\007\220\002\002\210\266\030\003\022]\n\013Get" +
+      "Memories\022!.threadkeep.v1.GetMemoriesRequ" +
+      "est\032\".threadkeep.v1.GetMemoriesResponse\"" +
+      "\007\220\002\001\210\266\030\002\022`\n\014SearchMemory\022\".threadkeep.v1" +
+      ".SearchMemoryRequest\032#.threadkeep.v1.Sea" +
+      "rchMemoryResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListMemori" +
+      "es\022\".threadkeep.v1.ListMemoriesRequest\032#" +
+      ".threadkeep.v1.ListMemoriesResponse\"\007\220\002\001" +
+      "\210\266\030\002\022x\n\024ListMemoryNamespaces\022*.threadkee" +
+      "p.v1.ListMemoryNamespacesRequest\032+.threa" +
+      "dkeep.v1.ListMemoryNamespacesResponse\"\007\220" +
+      "\002\001\210\266\030\002\022f\n\016DeleteMemories\022$.threadkeep.v1" +
+      ".DeleteMemoriesRequest\032%.threadkeep.v1.D" +
+      "eleteMemoriesResponse\"\007\220\002\002\210\266\030\005BU\n\021dev.th" +
+      "readkeep.v1P\001Z>github.com/threadkeep/thr" +
+      "eadkeep-go/threadkeep/v1;threadkeepv1b\006p" +
+      "roto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -368,7 +369,7 @@ public final class MemoryServiceOuterClass {
     internal_static_threadkeep_v1_SearchMemoryResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SearchMemoryResponse_descriptor,
-        new java.lang.String[] { "Entries", "Mode", "SemanticLag", "Incomplete", "UnsearchedMemories", });
+        new java.lang.String[] { "Entries", "Mode", "SemanticLag", "Incomplete", "UnsearchedMemories", "RerankFailed", });
     internal_static_threadkeep_v1_ListMemoriesRequest_descriptor =
       getDescriptor().getMessageTypes().get(14);
     internal_static_threadkeep_v1_ListMemoriesRequest_fieldAccessorTable = new

@@ -665,6 +665,23 @@ private static final long serialVersionUID = 0L;
     return includeSynthetic_;
   }
 
+  public static final int DISTINCT_FIELD_NUMBER = 16;
+  private boolean distinct_ = false;
+  /**
+   * <pre>
+   * If true, a page contains each event once: an event that is returned as a neighbor of a better hit is not a hit as
+   * well, and a neighbor is returned with the best of its hits only. So the page fills with events not yet shown; hits
+   * are often next to each other. Has an effect with neighbors only. Not allowed for SUBSTRING.
+   * </pre>
+   *
+   * <code>bool distinct = 16 [json_name = "distinct"];</code>
+   * @return The distinct.
+   */
+  @java.lang.Override
+  public boolean getDistinct() {
+    return distinct_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -728,6 +745,9 @@ private static final long serialVersionUID = 0L;
     }
     if (includeSynthetic_ != false) {
       output.writeBool(15, includeSynthetic_);
+    }
+    if (distinct_ != false) {
+      output.writeBool(16, distinct_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -804,6 +824,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(15, includeSynthetic_);
     }
+    if (distinct_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(16, distinct_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -853,6 +877,8 @@ private static final long serialVersionUID = 0L;
     }
     if (getIncludeSynthetic()
         != other.getIncludeSynthetic()) return false;
+    if (getDistinct()
+        != other.getDistinct()) return false;
     if (!getScopeCase().equals(other.getScopeCase())) return false;
     switch (scopeCase_) {
       case 1:
@@ -917,6 +943,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + INCLUDE_SYNTHETIC_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getIncludeSynthetic());
+    hash = (37 * hash) + DISTINCT_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getDistinct());
     switch (scopeCase_) {
       case 1:
         hash = (37 * hash) + SESSION_FIELD_NUMBER;
@@ -1109,6 +1138,7 @@ private static final long serialVersionUID = 0L;
         referenceTimeBuilder_ = null;
       }
       includeSynthetic_ = false;
+      distinct_ = false;
       scopeCase_ = 0;
       scope_ = null;
       return this;
@@ -1193,6 +1223,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00004000) != 0)) {
         result.includeSynthetic_ = includeSynthetic_;
       }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.distinct_ = distinct_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1272,6 +1305,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getIncludeSynthetic() != false) {
         setIncludeSynthetic(other.getIncludeSynthetic());
+      }
+      if (other.getDistinct() != false) {
+        setDistinct(other.getDistinct());
       }
       switch (other.getScopeCase()) {
         case SESSION: {
@@ -1414,6 +1450,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00004000;
               break;
             } // case 120
+            case 128: {
+              distinct_ = input.readBool();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 128
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3215,6 +3256,56 @@ private static final long serialVersionUID = 0L;
     public Builder clearIncludeSynthetic() {
       bitField0_ = (bitField0_ & ~0x00004000);
       includeSynthetic_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean distinct_ ;
+    /**
+     * <pre>
+     * If true, a page contains each event once: an event that is returned as a neighbor of a better hit is not a hit as
+     * well, and a neighbor is returned with the best of its hits only. So the page fills with events not yet shown; hits
+     * are often next to each other. Has an effect with neighbors only. Not allowed for SUBSTRING.
+     * </pre>
+     *
+     * <code>bool distinct = 16 [json_name = "distinct"];</code>
+     * @return The distinct.
+     */
+    @java.lang.Override
+    public boolean getDistinct() {
+      return distinct_;
+    }
+    /**
+     * <pre>
+     * If true, a page contains each event once: an event that is returned as a neighbor of a better hit is not a hit as
+     * well, and a neighbor is returned with the best of its hits only. So the page fills with events not yet shown; hits
+     * are often next to each other. Has an effect with neighbors only. Not allowed for SUBSTRING.
+     * </pre>
+     *
+     * <code>bool distinct = 16 [json_name = "distinct"];</code>
+     * @param value The distinct to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDistinct(boolean value) {
+
+      distinct_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * If true, a page contains each event once: an event that is returned as a neighbor of a better hit is not a hit as
+     * well, and a neighbor is returned with the best of its hits only. So the page fills with events not yet shown; hits
+     * are often next to each other. Has an effect with neighbors only. Not allowed for SUBSTRING.
+     * </pre>
+     *
+     * <code>bool distinct = 16 [json_name = "distinct"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDistinct() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      distinct_ = false;
       onChanged();
       return this;
     }

@@ -376,5 +376,17 @@ public interface SearchEventsRequestOrBuilder extends
    */
   boolean getIncludeSynthetic();
 
+  /**
+   * <pre>
+   * If true, a page contains each event once: an event that is returned as a neighbor of a better hit is not a hit as
+   * well, and a neighbor is returned with the best of its hits only. So the page fills with events not yet shown; hits
+   * are often next to each other. Has an effect with neighbors only. Not allowed for SUBSTRING.
+   * </pre>
+   *
+   * <code>bool distinct = 16 [json_name = "distinct"];</code>
+   * @return The distinct.
+   */
+  boolean getDistinct();
+
   dev.threadkeep.v1.SearchEventsRequest.ScopeCase getScopeCase();
 }

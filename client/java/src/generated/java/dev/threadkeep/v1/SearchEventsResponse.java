@@ -258,6 +258,22 @@ private static final long serialVersionUID = 0L;
     return unsearchedEvents_;
   }
 
+  public static final int RERANK_FAILED_FIELD_NUMBER = 8;
+  private boolean rerankFailed_ = false;
+  /**
+   * <pre>
+   * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: hits
+   * have the order of the mode.
+   * </pre>
+   *
+   * <code>bool rerank_failed = 8 [json_name = "rerankFailed"];</code>
+   * @return The rerankFailed.
+   */
+  @java.lang.Override
+  public boolean getRerankFailed() {
+    return rerankFailed_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -292,6 +308,9 @@ private static final long serialVersionUID = 0L;
     }
     if (unsearchedEvents_ != 0L) {
       output.writeInt64(7, unsearchedEvents_);
+    }
+    if (rerankFailed_ != false) {
+      output.writeBool(8, rerankFailed_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -329,6 +348,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(7, unsearchedEvents_);
     }
+    if (rerankFailed_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(8, rerankFailed_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -357,6 +380,8 @@ private static final long serialVersionUID = 0L;
         != other.getIncomplete()) return false;
     if (getUnsearchedEvents()
         != other.getUnsearchedEvents()) return false;
+    if (getRerankFailed()
+        != other.getRerankFailed()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -388,6 +413,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + UNSEARCHED_EVENTS_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getUnsearchedEvents());
+    hash = (37 * hash) + RERANK_FAILED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getRerankFailed());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -536,6 +564,7 @@ private static final long serialVersionUID = 0L;
       semanticLag_ = 0L;
       incomplete_ = false;
       unsearchedEvents_ = 0L;
+      rerankFailed_ = false;
       return this;
     }
 
@@ -600,6 +629,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.unsearchedEvents_ = unsearchedEvents_;
       }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.rerankFailed_ = rerankFailed_;
+      }
     }
 
     @java.lang.Override
@@ -659,6 +691,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getUnsearchedEvents() != 0L) {
         setUnsearchedEvents(other.getUnsearchedEvents());
+      }
+      if (other.getRerankFailed() != false) {
+        setRerankFailed(other.getRerankFailed());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -729,6 +764,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 56
+            case 64: {
+              rerankFailed_ = input.readBool();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 64
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1437,6 +1477,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearUnsearchedEvents() {
       bitField0_ = (bitField0_ & ~0x00000040);
       unsearchedEvents_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private boolean rerankFailed_ ;
+    /**
+     * <pre>
+     * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: hits
+     * have the order of the mode.
+     * </pre>
+     *
+     * <code>bool rerank_failed = 8 [json_name = "rerankFailed"];</code>
+     * @return The rerankFailed.
+     */
+    @java.lang.Override
+    public boolean getRerankFailed() {
+      return rerankFailed_;
+    }
+    /**
+     * <pre>
+     * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: hits
+     * have the order of the mode.
+     * </pre>
+     *
+     * <code>bool rerank_failed = 8 [json_name = "rerankFailed"];</code>
+     * @param value The rerankFailed to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRerankFailed(boolean value) {
+
+      rerankFailed_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: hits
+     * have the order of the mode.
+     * </pre>
+     *
+     * <code>bool rerank_failed = 8 [json_name = "rerankFailed"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRerankFailed() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      rerankFailed_ = false;
       onChanged();
       return this;
     }

@@ -146,4 +146,15 @@ public interface SearchEventsResponseOrBuilder extends
    * @return The unsearchedEvents.
    */
   long getUnsearchedEvents();
+
+  /**
+   * <pre>
+   * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: hits
+   * have the order of the mode.
+   * </pre>
+   *
+   * <code>bool rerank_failed = 8 [json_name = "rerankFailed"];</code>
+   * @return The rerankFailed.
+   */
+  boolean getRerankFailed();
 }

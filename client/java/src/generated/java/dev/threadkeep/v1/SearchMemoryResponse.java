@@ -184,6 +184,22 @@ private static final long serialVersionUID = 0L;
     return unsearchedMemories_;
   }
 
+  public static final int RERANK_FAILED_FIELD_NUMBER = 6;
+  private boolean rerankFailed_ = false;
+  /**
+   * <pre>
+   * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: entries
+   * have the order of the mode.
+   * </pre>
+   *
+   * <code>bool rerank_failed = 6 [json_name = "rerankFailed"];</code>
+   * @return The rerankFailed.
+   */
+  @java.lang.Override
+  public boolean getRerankFailed() {
+    return rerankFailed_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -212,6 +228,9 @@ private static final long serialVersionUID = 0L;
     }
     if (unsearchedMemories_ != 0L) {
       output.writeInt64(5, unsearchedMemories_);
+    }
+    if (rerankFailed_ != false) {
+      output.writeBool(6, rerankFailed_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -242,6 +261,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(5, unsearchedMemories_);
     }
+    if (rerankFailed_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(6, rerankFailed_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -266,6 +289,8 @@ private static final long serialVersionUID = 0L;
         != other.getIncomplete()) return false;
     if (getUnsearchedMemories()
         != other.getUnsearchedMemories()) return false;
+    if (getRerankFailed()
+        != other.getRerankFailed()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -292,6 +317,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + UNSEARCHED_MEMORIES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getUnsearchedMemories());
+    hash = (37 * hash) + RERANK_FAILED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getRerankFailed());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -438,6 +466,7 @@ private static final long serialVersionUID = 0L;
       semanticLag_ = 0L;
       incomplete_ = false;
       unsearchedMemories_ = 0L;
+      rerankFailed_ = false;
       return this;
     }
 
@@ -496,6 +525,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.unsearchedMemories_ = unsearchedMemories_;
       }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.rerankFailed_ = rerankFailed_;
+      }
     }
 
     @java.lang.Override
@@ -547,6 +579,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getUnsearchedMemories() != 0L) {
         setUnsearchedMemories(other.getUnsearchedMemories());
+      }
+      if (other.getRerankFailed() != false) {
+        setRerankFailed(other.getRerankFailed());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -607,6 +642,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 48: {
+              rerankFailed_ = input.readBool();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 48
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1144,6 +1184,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearUnsearchedMemories() {
       bitField0_ = (bitField0_ & ~0x00000010);
       unsearchedMemories_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private boolean rerankFailed_ ;
+    /**
+     * <pre>
+     * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: entries
+     * have the order of the mode.
+     * </pre>
+     *
+     * <code>bool rerank_failed = 6 [json_name = "rerankFailed"];</code>
+     * @return The rerankFailed.
+     */
+    @java.lang.Override
+    public boolean getRerankFailed() {
+      return rerankFailed_;
+    }
+    /**
+     * <pre>
+     * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: entries
+     * have the order of the mode.
+     * </pre>
+     *
+     * <code>bool rerank_failed = 6 [json_name = "rerankFailed"];</code>
+     * @param value The rerankFailed to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRerankFailed(boolean value) {
+
+      rerankFailed_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: entries
+     * have the order of the mode.
+     * </pre>
+     *
+     * <code>bool rerank_failed = 6 [json_name = "rerankFailed"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRerankFailed() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      rerankFailed_ = false;
       onChanged();
       return this;
     }

@@ -105,4 +105,15 @@ public interface SearchMemoryResponseOrBuilder extends
    * @return The unsearchedMemories.
    */
   long getUnsearchedMemories();
+
+  /**
+   * <pre>
+   * For RANKED and HYBRID, true if the server has a reranker that failed or did not respond within its deadline: entries
+   * have the order of the mode.
+   * </pre>
+   *
+   * <code>bool rerank_failed = 6 [json_name = "rerankFailed"];</code>
+   * @return The rerankFailed.
+   */
+  boolean getRerankFailed();
 }

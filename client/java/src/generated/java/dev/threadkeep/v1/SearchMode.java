@@ -65,8 +65,8 @@ public enum SearchMode
    * <pre>
    * Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
    * digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
-   * reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
-   * response reports the mode.
+   * reference_time, grouping, distinct and fields other than the text select a mode that ranks, even for a quoted query.
+   * The response reports the mode.
    * </pre>
    *
    * <code>SEARCH_MODE_AUTO = 5;</code>
@@ -134,8 +134,8 @@ public enum SearchMode
    * <pre>
    * Chosen by the server: SUBSTRING if the whole query is in double quotes (which are removed) or has no letter and no
    * digit; otherwise HYBRID if the server has an embedder, else RANKED. A numbered page selects SUBSTRING. recency,
-   * reference_time, grouping and fields other than the text select a mode that ranks, even for a quoted query. The
-   * response reports the mode.
+   * reference_time, grouping, distinct and fields other than the text select a mode that ranks, even for a quoted query.
+   * The response reports the mode.
    * </pre>
    *
    * <code>SEARCH_MODE_AUTO = 5;</code>

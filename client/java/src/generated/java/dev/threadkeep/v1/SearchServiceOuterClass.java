@@ -68,7 +68,7 @@ public final class SearchServiceOuterClass {
       "eadkeep/v1/session.proto\"C\n\tUserScope\022\025\n" +
       "\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006u" +
       "serIdB\006\n\004_app\"\034\n\010AppScope\022\020\n\003app\030\001 \001(\tR\003" +
-      "app\"\303\005\n\023SearchEventsRequest\0225\n\007session\030\001" +
+      "app\"\337\005\n\023SearchEventsRequest\0225\n\007session\030\001" +
       " \001(\0132\031.threadkeep.v1.SessionRefH\000R\007sessi" +
       "on\022.\n\004user\030\002 \001(\0132\030.threadkeep.v1.UserSco" +
       "peH\000R\004user\022+\n\003app\030\010 \001(\0132\027.threadkeep.v1." +
@@ -85,31 +85,32 @@ public final class SearchServiceOuterClass {
       "\001(\001H\001R\010minScore\210\001\001\022A\n\016reference_time\030\016 \001" +
       "(\0132\032.google.protobuf.TimestampR\rreferenc" +
       "eTime\022+\n\021include_synthetic\030\017 \001(\010R\020includ" +
-      "eSyntheticB\007\n\005scopeB\014\n\n_min_score\"\312\002\n\tSe" +
-      "archHit\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1" +
-      ".SessionRefR\007session\0221\n\005event\030\002 \001(\0132\033.th" +
-      "readkeep.v1.SessionEventR\005event\022\024\n\005score" +
-      "\030\003 \001(\001R\005score\0228\n\nhighlights\030\004 \003(\0132\030.thre" +
-      "adkeep.v1.HighlightR\nhighlights\0223\n\006befor" +
-      "e\030\005 \003(\0132\033.threadkeep.v1.SessionEventR\006be" +
-      "fore\0221\n\005after\030\006 \003(\0132\033.threadkeep.v1.Sess" +
-      "ionEventR\005after\022\035\n\ngroup_hits\030\007 \001(\005R\tgro" +
-      "upHits\"\251\002\n\024SearchEventsResponse\022,\n\004hits\030" +
-      "\001 \003(\0132\030.threadkeep.v1.SearchHitR\004hits\022&\n" +
-      "\017next_page_token\030\002 \001(\tR\rnextPageToken\022-\n" +
-      "\004mode\030\003 \001(\0162\031.threadkeep.v1.SearchModeR\004" +
-      "mode\022\034\n\ttruncated\030\004 \001(\010R\ttruncated\022!\n\014se" +
-      "mantic_lag\030\005 \001(\003R\013semanticLag\022\036\n\nincompl" +
-      "ete\030\006 \001(\010R\nincomplete\022+\n\021unsearched_even" +
-      "ts\030\007 \001(\003R\020unsearchedEvents*\\\n\013HitGroupin" +
-      "g\022\034\n\030HIT_GROUPING_UNSPECIFIED\020\000\022\025\n\021HIT_G" +
-      "ROUPING_TURN\020\001\022\030\n\024HIT_GROUPING_SESSION\020\002" +
-      "2q\n\rSearchService\022`\n\014SearchEvents\022\".thre" +
-      "adkeep.v1.SearchEventsRequest\032#.threadke" +
-      "ep.v1.SearchEventsResponse\"\007\220\002\001\210\266\030\002BU\n\021d" +
-      "ev.threadkeep.v1P\001Z>github.com/threadkee" +
-      "p/threadkeep-go/threadkeep/v1;threadkeep" +
-      "v1b\006proto3"
+      "eSynthetic\022\032\n\010distinct\030\020 \001(\010R\010distinctB\007" +
+      "\n\005scopeB\014\n\n_min_score\"\312\002\n\tSearchHit\0223\n\007s" +
+      "ession\030\001 \001(\0132\031.threadkeep.v1.SessionRefR" +
+      "\007session\0221\n\005event\030\002 \001(\0132\033.threadkeep.v1." +
+      "SessionEventR\005event\022\024\n\005score\030\003 \001(\001R\005scor" +
+      "e\0228\n\nhighlights\030\004 \003(\0132\030.threadkeep.v1.Hi" +
+      "ghlightR\nhighlights\0223\n\006before\030\005 \003(\0132\033.th" +
+      "readkeep.v1.SessionEventR\006before\0221\n\005afte" +
+      "r\030\006 \003(\0132\033.threadkeep.v1.SessionEventR\005af" +
+      "ter\022\035\n\ngroup_hits\030\007 \001(\005R\tgroupHits\"\316\002\n\024S" +
+      "earchEventsResponse\022,\n\004hits\030\001 \003(\0132\030.thre" +
+      "adkeep.v1.SearchHitR\004hits\022&\n\017next_page_t" +
+      "oken\030\002 \001(\tR\rnextPageToken\022-\n\004mode\030\003 \001(\0162" +
+      "\031.threadkeep.v1.SearchModeR\004mode\022\034\n\ttrun" +
+      "cated\030\004 \001(\010R\ttruncated\022!\n\014semantic_lag\030\005" +
+      " \001(\003R\013semanticLag\022\036\n\nincomplete\030\006 \001(\010R\ni" +
+      "ncomplete\022+\n\021unsearched_events\030\007 \001(\003R\020un" +
+      "searchedEvents\022#\n\rrerank_failed\030\010 \001(\010R\014r" +
+      "erankFailed*\\\n\013HitGrouping\022\034\n\030HIT_GROUPI" +
+      "NG_UNSPECIFIED\020\000\022\025\n\021HIT_GROUPING_TURN\020\001\022" +
+      "\030\n\024HIT_GROUPING_SESSION\020\0022q\n\rSearchServi" +
+      "ce\022`\n\014SearchEvents\022\".threadkeep.v1.Searc" +
+      "hEventsRequest\032#.threadkeep.v1.SearchEve" +
+      "ntsResponse\"\007\220\002\001\210\266\030\002BU\n\021dev.threadkeep.v" +
+      "1P\001Z>github.com/threadkeep/threadkeep-go" +
+      "/threadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -138,7 +139,7 @@ public final class SearchServiceOuterClass {
     internal_static_threadkeep_v1_SearchEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SearchEventsRequest_descriptor,
-        new java.lang.String[] { "Session", "User", "App", "Query", "Mode", "Filter", "PageSize", "PageToken", "Fields", "Neighbors", "Grouping", "Recency", "MinScore", "ReferenceTime", "IncludeSynthetic", "Scope", });
+        new java.lang.String[] { "Session", "User", "App", "Query", "Mode", "Filter", "PageSize", "PageToken", "Fields", "Neighbors", "Grouping", "Recency", "MinScore", "ReferenceTime", "IncludeSynthetic", "Distinct", "Scope", });
     internal_static_threadkeep_v1_SearchHit_descriptor =
       getDescriptor().getMessageTypes().get(3);
     internal_static_threadkeep_v1_SearchHit_fieldAccessorTable = new
@@ -150,7 +151,7 @@ public final class SearchServiceOuterClass {
     internal_static_threadkeep_v1_SearchEventsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SearchEventsResponse_descriptor,
-        new java.lang.String[] { "Hits", "NextPageToken", "Mode", "Truncated", "SemanticLag", "Incomplete", "UnsearchedEvents", });
+        new java.lang.String[] { "Hits", "NextPageToken", "Mode", "Truncated", "SemanticLag", "Incomplete", "UnsearchedEvents", "RerankFailed", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Access.getDescriptor();

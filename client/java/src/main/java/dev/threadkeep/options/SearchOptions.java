@@ -59,6 +59,17 @@ public final class SearchOptions extends Scoped<SearchOptions> {
   }
 
   /**
+   * Returns each event once per page: a neighbor of a better hit is no hit as well. Default: false.
+   *
+   * @param value whether each event is returned once
+   * @return these options
+   */
+  public SearchOptions distinct(boolean value) {
+    request.setDistinct(value);
+    return this;
+  }
+
+  /**
    * Returns the best hit of each turn, or of each session.
    *
    * @param value the groups
