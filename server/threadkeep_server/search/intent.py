@@ -18,15 +18,22 @@ _SECOND = """
 you you'd you'll you're you've your yours yourself du dich dir dein deine deinen deiner
 tu te toi ton ta tes vous votre vos usted tus ты тебя тебе твой твоя твои вы вас вам ваш ваша
 """
+_FRENCH = "as dans de des est la le les où que quel quelle qui tu un une"
+_GERMAN = """
+bist das dein deine dem den der die ein eine für hast hattest ich im ist kannst mich mir nicht wann warst warum was welche
+welchen welcher welches wie wo
+"""
+# Words of two languages count where other words of the one are: a ton is a weight, and the French "du" is no pronoun.
+_AMBIGUOUS = {"ton": frozenset(_FRENCH.split()), "du": frozenset(_GERMAN.split())}
 _FIRST_PERSON, _SECOND_PERSON = frozenset(_FIRST.split()), frozenset(_SECOND.split())
 _FIRST_UNSPACED = re.compile("[我俺僕]|私(?!立)|わたし|ぼく")
-_SECOND_UNSPACED = re.compile("[你您]|あなた|君")
+_SECOND_UNSPACED = re.compile("[你您]|あなた|(?<![ぁ-ヺ一-鿿])君(?=[はがのをにもとへ])")
 _NUMBER = re.compile(
     r"\bhow (?:big|early|far|fast|heavy|high|large|late|long|many|much|often|old|quickly|tall)\b|"
     r"\bwhen\b|\bwhat (?:time|day|year)\b|"
     r"\b(?:amount|costs?|date|extension|fee|number|percentage|price|rate|rent|salary|size|sum|version)\b|"
     r"\bwie ?viele?\b|\bwann\b|\bcombien\b|\bquand\b|\bcuánt[oa]s?\b|\bcuándo\b|сколько|когда|"
-    r"多少|几|幾|いつ|いくら|何[時日月年人個]"
+    r"多少|几(?![乎何率])|幾(?![乎何])|いつ|いくら|何[時日月年人個]"
 )
 _PRESENT = re.compile(
     r"\b(?:at the moment|at present|by now|current|currently|finally|in the end|latest|most recent|newest|now|nowadays|present|"
@@ -52,7 +59,8 @@ def intent_of(text: str, words: frozenset[str]) -> Intent:
     """`words`: those of the text, in lower case."""
     lower = text.casefold()
     role = 0
-    if words & _SECOND_PERSON or _SECOND_UNSPACED.search(lower):
+    second = {word for word in words & _SECOND_PERSON if word not in _AMBIGUOUS or words & _AMBIGUOUS[word]}
+    if second or _SECOND_UNSPACED.search(lower):
         role = Role.ASSISTANT
     elif words & _FIRST_PERSON or _FIRST_UNSPACED.search(lower):
         role = Role.USER

@@ -46,6 +46,7 @@ class Query:
     - spans: the mentioned times, in nanoseconds since 1970 UTC: (first, last), both inclusive.
     - is_question: whether it is a sentence, not keywords: it ends with a question mark, or has stop words among others.
     - intent: what it is after.
+    - vague: whether it has nothing but stop words.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Query:
     is_question: bool = False
     speakers: frozenset[str] = frozenset()
     intent: Intent = NOTHING
+    vague: bool = False
 
     @property
     def recruiting(self) -> tuple[str, ...]:
@@ -99,6 +101,7 @@ def parse(text: str, now_ns: int) -> Query:
         spans=tuple(dict.fromkeys(nanoseconds(*span) for span in days)),
         is_question=len(words_used) < len(words) or read.rstrip().endswith(_QUESTION_MARKS),
         speakers=frozenset((names.terms | _after_the(words)) & wanted.keys()),
+        vague=bool(words) and not any(word.start in kept or not is_stop_word(_plain(word.text)) for word in words),
         intent=intent_of(read, frozenset(_plain(word.text) for word in words)),
     )
 

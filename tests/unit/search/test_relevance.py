@@ -67,6 +67,11 @@ def test_fusing_keeps_the_greater_relevance_and_recency_does_not_change_it() -> 
     assert {each.key: each.relevance for each in recency(scored, {2: 0}, 0, 1, 1.0)} == {1: 0.4, 2: 0.7}
 
 
+def test_a_query_of_stop_words_is_answered_by_what_has_any_of_them() -> None:
+    found = relevance("What did he do then?", "he slept", "he ate", "he ran")
+    assert min(found.values()) > UNRELATED
+
+
 def test_without_a_floor_an_unrelated_best_hit_empties_the_result() -> None:
     assert answering([Scored(1, 9.0, UNRELATED - 0.001), Scored(2, 8.0, 0.0)], None) == []
     assert answering([], None) == []

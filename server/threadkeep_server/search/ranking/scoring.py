@@ -273,8 +273,9 @@ def _has_number(words: str) -> bool:
 
 def _relevance(query: Query, read: _Reading, sessions: _Sessions) -> Floats:
     """Returns the share of the query, by weight and rarity, that a candidate contains, or half of the share of an adjacent one.
-    Terms that no document contains count too, and a speaker's name counts by its frequency in texts."""
-    mass = read.weights * _rarity(read.known, max(read.documents, _FEWEST_DOCUMENTS))
+    Terms that no document contains count too, and a speaker's name counts by its frequency in texts. The words of a query of
+    stop words count the same: the rare ones of them say no more than the others."""
+    mass = read.weights.copy() if query.vague else read.weights * _rarity(read.known, max(read.documents, _FEWEST_DOCUMENTS))
     for term, place in read.place.items():
         if not read.known[place] and script_of(term[0]).unspaced:
             mass[place] *= _OF_UNKNOWN_PAIR
