@@ -60,7 +60,7 @@ class Fleet:
 
 
 def _python(name: str) -> list[str]:
-    return [str(BUILT / f"{name}-newest/bin/python"), str(HERE / f"fleet_{name}.py")]
+    return [str(BUILT / "newest/bin/python"), str(HERE / f"fleet_{name}.py")]
 
 
 def _typescript() -> list[str]:

@@ -1,4 +1,7 @@
-"""The environments of frameworks: each has the framework, this SDK and pytest, in the versions of a lock file.
+"""The environments of frameworks: each has frameworks, this SDK and pytest, in the versions of a lock file.
+
+Frameworks share an environment unless their versions exclude each other: making one and compiling its modules takes longer
+than most of the tests in it.
 
 python -m tests.integrations.environments            makes the environments of all frameworks
 python -m tests.integrations.environments adk        makes those of one
@@ -23,6 +26,8 @@ LOCKS = Path(__file__).parent / "locks"
 MADE = ROOT / "build" / "integrations"
 EDITIONS = {"newest": "highest", "oldest": "lowest-direct"}
 """The editions of an environment, with uv's resolution: the newest and the oldest versions of the tested range."""
+APART = {"oldest": ("adk", "langgraph")}
+"""The frameworks with an environment of their own: in the others', their oldest versions are not admitted."""
 _UV = str(Path(sys.executable).with_name("uv"))
 _TESTING = ("pytest>=9", "pytest-asyncio>=1.3", "pytest-timeout>=2.4", "types-grpcio>=1.0.0.20250703", "types-protobuf>=6.32")
 _DATABASES = ("aiosqlite>=0.21", "asyncpg>=0.30", "sqlalchemy[asyncio]>=2.0.40")
@@ -50,32 +55,47 @@ def extra_of(name: str) -> str:
     return name.replace("_", "-")
 
 
-def requirements(name: str) -> list[str]:
-    """What the environment of a framework needs: its extra, the dependencies of the SDK and the tests' own."""
+def environment_of(name: str, edition: str) -> str:
+    """The environment in which a framework is installed, and the name of its lock file."""
+    return f"{name}-{edition}" if name in APART.get(edition, ()) else edition
+
+
+def residents(environment: str) -> list[str]:
+    """The frameworks that are installed in an environment."""
+    return [name for name in frameworks() for edition in EDITIONS if environment_of(name, edition) == environment]
+
+
+def requirements(environment: str) -> list[str]:
+    """What an environment needs: the extras of its frameworks, the dependencies of the SDK and the tests' own."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [*project["optional-dependencies"][extra_of(name)], *project["dependencies"], *_TESTING, *_KITS.get(name, ())]
+    own = {
+        each
+        for name in residents(environment)
+        for each in (*project["optional-dependencies"][extra_of(name)], *_KITS.get(name, ()))
+    }
+    return [*sorted(own), *project["dependencies"], *_TESTING]
 
 
-def lock(name: str) -> None:
-    """Writes the lock files of a framework, with hashes."""
-    for edition, resolution in EDITIONS.items():
-        with tempfile.NamedTemporaryFile("w", suffix=".in") as wanted:
-            wanted.write("\n".join(requirements(name)))
-            wanted.flush()
-            command = [_UV, "pip", "compile", "--quiet", "--generate-hashes", "--no-annotate", "--no-header", wanted.name]
-            options = ["--python-version", "3.11", "--resolution", resolution, "--no-emit-index-url"]
-            found = subprocess.run([*command, *options], stdout=subprocess.PIPE, text=True, check=True)
-        LOCKS.mkdir(exist_ok=True)
-        _lock_file(name, edition).write_text(found.stdout)
+def lock(environment: str, edition: str) -> None:
+    """Writes the lock file of an environment, with hashes."""
+    with tempfile.NamedTemporaryFile("w", suffix=".in") as wanted:
+        wanted.write("\n".join(requirements(environment)))
+        wanted.flush()
+        command = [_UV, "pip", "compile", "--quiet", "--generate-hashes", "--no-annotate", "--no-header", wanted.name]
+        options = ["--python-version", "3.11", "--resolution", EDITIONS[edition], "--no-emit-index-url"]
+        found = subprocess.run([*command, *options], stdout=subprocess.PIPE, text=True, check=True)
+    LOCKS.mkdir(exist_ok=True)
+    lock_file(environment).write_text(found.stdout)
 
 
 def made(name: str, edition: str) -> Path:
-    """Returns the Python of an environment, which it makes if there is none of this lock file."""
-    folder = MADE / f"{name}-{edition}"
-    wanted = _lock_file(name, edition)
+    """Returns the Python of a framework's environment, which it makes if there is none of this lock file."""
+    environment = environment_of(name, edition)
+    folder = MADE / environment
+    wanted = lock_file(environment)
     stamp = folder / "locked"
     digest = hashlib.sha256(wanted.read_bytes()).hexdigest()
-    with _locked(MADE / f"{name}-{edition}.lock"):
+    with _locked(MADE / f"{environment}.lock"):
         if not stamp.exists() or stamp.read_text() != digest:
             _run("venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
             python = str(folder / "bin/python")
@@ -85,8 +105,9 @@ def made(name: str, edition: str) -> Path:
     return folder / "bin/python"
 
 
-def _lock_file(name: str, edition: str) -> Path:
-    return LOCKS / f"{name}-{edition}.txt"
+def lock_file(environment: str) -> Path:
+    """Where the versions of an environment are locked."""
+    return LOCKS / f"{environment}.txt"
 
 
 def _run(*command: str) -> None:
@@ -112,11 +133,12 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.names) - set(frameworks())):
         parser.error(f"{unknown[0]} is no framework; choose from {', '.join(frameworks())}")
-    for name in arguments.names or frameworks():
+    names = arguments.names or frameworks()
+    wanted = {environment_of(name, edition): (name, edition) for edition in EDITIONS for name in names}
+    for environment, (name, edition) in wanted.items():
         if arguments.lock:
-            lock(name)
-        for edition in EDITIONS:
-            print(f"==> {name}, {edition}: {made(name, edition).parents[1]}", flush=True)
+            lock(environment, edition)
+        print(f"==> {environment}: {made(name, edition).parents[1]}", flush=True)
 
 
 if __name__ == "__main__":

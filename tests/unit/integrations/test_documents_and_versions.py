@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integrations.environments import LOCKS, ROOT, extra_of, frameworks
+from tests.integrations.environments import EDITIONS, ROOT, environment_of, extra_of, frameworks, lock_file
 from tests.integrations.golden import LOST
 from threadkeep.integrations import _versions
 
@@ -36,8 +36,8 @@ def test_adapter_requires_the_range_of_its_extra(name: str) -> None:
 
 @pytest.mark.parametrize("name", frameworks())
 def test_adapter_has_locks_with_hashes_and_without_addresses(name: str) -> None:
-    for path in (LOCKS / f"{name}-newest.txt", LOCKS / f"{name}-oldest.txt"):
-        text = path.read_text()
+    for edition in EDITIONS:
+        text = lock_file(environment_of(name, edition)).read_text()
         assert text.count("--hash=sha256:") >= text.count("==") > 5
         assert "://" not in text
 
