@@ -137,11 +137,16 @@ class StoreTest {
 
   @Test
   void concurrentFirstWritesAreAllKept() {
-    List<CompletableFuture<Void>> writers = new ArrayList<>();
+    List<ThreadkeepChatMemoryStore> stores = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
       var own = new ThreadkeepChatMemoryStore(client);
-      ChatMessage message = UserMessage.from("w" + i);
-      writers.add(own.getMessagesAsync(id).thenCompose(read -> own.updateMessagesAsync(id, List.of(message))));
+      // Who reads after another's write, and does not repeat it, evicts it.
+      assertEquals(List.of(), own.getMessages(id));
+      stores.add(own);
+    }
+    List<CompletableFuture<Void>> writers = new ArrayList<>();
+    for (var own : stores) {
+      writers.add(own.updateMessagesAsync(id, List.of(UserMessage.from("w" + writers.size()))));
     }
     writers.forEach(CompletableFuture::join);
     assertEquals(8, store.getMessages(id).size());
