@@ -52,6 +52,7 @@ def summary(times: list[float], seconds: float, weight: int, size: int) -> dict[
         "seconds": seconds,
         "rate": len(times) * weight / seconds,
         "p50": times[len(times) // 2],
+        "p95": times[min(len(times) - 1, len(times) * 95 // 100)],
         "p99": times[min(len(times) - 1, len(times) * 99 // 100)],
         "slowest": times[-1],
         "bytes": size,

@@ -22,6 +22,7 @@ class Scale:
     search_events_per_user: int
     search_rounds: int
     ranked_sizes: tuple[int, ...]  # events in the scope of a ranked search
+    ranked_share: int  # of the events in the scopes of messages of a length, one in so many
     memory_events: int
     memory_sessions: int
     subscribers: tuple[int, ...]  # to one session
@@ -31,7 +32,7 @@ class Scale:
     listed_sessions: int  # of a user, in a list that is compared with one of 100
 
 
-QUICK = Scale("quick", 2, 0.3, 0.1, (20, 200), 4, 4, 500, 1, (500,), 2_000, 2, (1, 10), 2_000, 100, 1.0, 200)
+QUICK = Scale("quick", 2, 0.3, 0.1, (20, 200), 4, 4, 500, 1, (500,), 20, 2_000, 2, (1, 10), 2_000, 100, 1.0, 200)
 SMALL = Scale(
     "small",
     3,
@@ -43,6 +44,7 @@ SMALL = Scale(
     5_000,
     2,
     (10_000,),
+    1,
     50_000,
     5,
     (1, 10, 100, 1_000),
@@ -62,6 +64,7 @@ FULL = Scale(
     50_000,
     3,
     (10_000, 1_000_000),
+    1,
     1_000_000,
     10,
     (1, 10, 100, 1_000),

@@ -81,7 +81,7 @@ def duration(seconds: float) -> str:
 
 def medians(results: Sequence[dict[str, Any]]) -> dict[str, float]:
     """The median of every figure over the rounds."""
-    keys = ("rate", "p50", "p99", "cpu", "bytes", "count", "server_busy", "driver_busy")
+    keys = ("rate", "p50", "p95", "p99", "cpu", "bytes", "count", "server_busy", "driver_busy")
     return {key: statistics.median(result[key] for result in results) for key in keys if key in results[0]}
 
 

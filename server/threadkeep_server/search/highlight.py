@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ..domain.search import Span
 from ..domain.text import fold
-from .analysis.analyzer import MOST_CHARACTERS, places
+from .analysis.analyzer import MOST_CHARACTERS, Seen, places
 
 MOST_HIGHLIGHTS = 64
 
 
-def highlights(text: str, terms: Collection[str], most: int = MOST_HIGHLIGHTS) -> list[Span]:
+def highlights(text: str, terms: Collection[str], most: int = MOST_HIGHLIGHTS, seen: Seen | None = None) -> list[Span]:
     """Returns the first `most` spans of words with one of the analyzed terms, in order, without overlapping or adjacent ones:
-    overlapping pairs of characters are one span. Reads only the indexed characters."""
+    overlapping pairs of characters are one span. Reads only the indexed characters. `seen`: of `places`."""
     wanted = terms if isinstance(terms, (set, frozenset)) else set(terms)
     if not wanted:
         return []
-    return _merged(places(text[:MOST_CHARACTERS], wanted), most)
+    return _merged(places(text[:MOST_CHARACTERS], wanted, seen), most)
 
 
 def literal_highlights(text: str, folded_terms: Iterable[str], most: int = MOST_HIGHLIGHTS) -> list[Span]:

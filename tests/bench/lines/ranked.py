@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tests.bench.harness import Bench, Result
 from tests.bench.lines.base import compared
 from tests.bench.questions import KINDS, QUESTIONS
-from tests.bench.report import Line, at_most, duration
+from tests.bench.report import Line, at_most, duration, medians
 
 EVENT_BYTES = 400
 SESSIONS = 50
@@ -17,6 +17,8 @@ HITS = 10
 USER = "u000"
 SLOWER = 3.0
 """A ranked search may take this many times as long as bare FTS5."""
+BY_LENGTH = ((15_000, 120, 0.010), (10_000, 1_100, 0.015))
+"""Events of a scope, bytes of each message, and the seconds that half of the ranked searches may take."""
 
 
 def ranked(bench: Bench, engine: str) -> list[Line]:
@@ -24,7 +26,33 @@ def ranked(bench: Bench, engine: str) -> list[Line]:
     lines: list[Line] = []
     for size in bench.scale.ranked_sizes:
         lines += _ranked(bench, engine, size)
-    return lines
+    return lines + [_of_length(bench, engine, *each) for each in BY_LENGTH]
+
+
+def _of_length(bench: Bench, engine: str, most: int, length: int, target: float) -> Line:
+    size = most // bench.scale.ranked_share
+    each = size // SESSIONS
+    sessions = [(f"s{number:05d}", USER, number * each, each) for number in range(SESSIONS)]
+    with bench.database(engine) as database, bench.server(database, index=True) as server:
+        bench.load(server, sessions, size=length)
+        bench.wait_for_index(server, size)
+        question = {"hits": HITS, "user": USER, "in_flight": 1, "min_count": QUESTIONS}
+        subjects = {kind: functools.partial(bench.measure, server, "ranked", kind=kind, **question) for kind in KINDS}
+        results = bench.interleave(f"ranked search of {size:,} messages of {length:,} bytes on {engine}", subjects)
+    p50, p95 = (statistics.fmean(medians(rounds)[key] for rounds in results.values()) for key in ("p50", "p95"))
+    text = f"ranked search in {size:,} messages of {length:,} bytes, p50"
+    details = {"figure": "p50", "measured": [p50], "p95": p95}
+    return Line(
+        "ranked",
+        engine,
+        text,
+        duration(p50),
+        duration(target),
+        p50 / target,
+        at_most(1),
+        f"p95 {duration(p95)}",
+        details=details,
+    )
 
 
 def _ranked(bench: Bench, engine: str, size: int) -> list[Line]:

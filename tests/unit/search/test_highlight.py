@@ -70,15 +70,22 @@ def test_highlights_are_bounded_to_the_first() -> None:
 def test_a_long_text_is_analyzed_only_for_its_first_highlights(monkeypatch: pytest.MonkeyPatch) -> None:
     read = 0
 
-    def counted(text: str, wanted: AbstractSet[str]) -> Iterator[tuple[int, int]]:
+    def counted(text: str, wanted: AbstractSet[str], seen: analyzer.Seen | None) -> Iterator[tuple[int, int]]:
         nonlocal read
-        for place in analyzer.places(text, wanted):
+        for place in analyzer.places(text, wanted, seen):
             read += 1
             yield place
 
     monkeypatch.setattr(highlight, "places", counted)
     assert len(highlights("again, " * 10_000, ["again"], 3)) == 3
     assert read == 4
+
+
+def test_words_of_earlier_texts_are_known() -> None:
+    seen: analyzer.Seen = {}
+    first = [highlights(text, {"tea"}, seen=seen) for text in ("tea or milk", "milk, tea", "milk")]
+    assert first == [highlights(text, {"tea"}) for text in ("tea or milk", "milk, tea", "milk")]
+    assert seen.keys() == {"tea", "or", "milk"}
 
 
 @given(texts, st.data())

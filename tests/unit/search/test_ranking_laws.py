@@ -78,6 +78,15 @@ def test_counting_is_that_of_plain_python(words: list[str]) -> None:
     assert tokens.lengths.tolist() == [[len(field.split()) for field in one.split("\n")] for one in words]
 
 
+@settings(max_examples=examples(50))
+@given(st.lists(st.lists(TEXT, min_size=5, max_size=5).map("\n".join), min_size=2, max_size=6), st.data())
+def test_terms_that_are_read_in_two_parts_are_those_of_the_whole(words: list[str], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(1, len(words) - 1))
+    whole, parts = term_hits.read(words), term_hits.joined(term_hits.read(words[:cut]), term_hits.read(words[cut:]))
+    for name in ("hashes", "field", "lengths"):
+        assert getattr(parts, name).tolist() == getattr(whole, name).tolist()
+
+
 def test_texts_longer_than_a_block_are_read_the_same() -> None:
     long = " ".join(f"w{number}" for number in range(80_000))
     endless = "e" * 300_000

@@ -111,11 +111,15 @@ def index_terms(text: str) -> list[str]:
     return terms
 
 
-def places(text: str, wanted: AbstractSet[str]) -> Iterator[tuple[int, int]]:
+Seen = dict[str, Sequence[tuple[int, int]]]
+"""The places of terms in words."""
+
+
+def places(text: str, wanted: AbstractSet[str], seen: Seen | None = None) -> Iterator[tuple[int, int]]:
     """Yields the places of the wanted terms of a document, each once, in order. Repeated words without a wanted term, which are
-    most, cost almost nothing."""
+    most, cost almost nothing. `seen`: of earlier texts with the same wanted terms; is added to."""
     chunks = _ASCII_CHUNK if text.isascii() else _CHUNK
-    seen: dict[str, Sequence[tuple[int, int]]] = {}
+    seen = {} if seen is None else seen
     for match in chunks.finditer(text):
         chunk = match[0]
         found = seen.get(chunk)

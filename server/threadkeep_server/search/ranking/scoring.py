@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -75,17 +74,23 @@ _Sessions: TypeAlias = tuple[Ints, Floats, Ints]
 
 
 def rank(
-    query: Query, candidates: Candidates, weights: Weights = DEFAULT, meaning: Mapping[int, float] = NO_MEANING
+    query: Query,
+    candidates: Candidates,
+    weights: Weights = DEFAULT,
+    meaning: Mapping[int, float] = NO_MEANING,
+    tokens: Tokens | None = None,
 ) -> list[Scored]:
     """Returns the candidates, best first; of equals, the later key first. Scores are finite, and 0 or more. The relevance of a
     candidate is the share of the query that it contains, or half of the share that an adjacent candidate contains.
 
     `meaning`: how near the documents are to the query in meaning, by key, in parts of the score of the best in words, see
-    `fusion.nearness`. Both are added before the context counts: a list fused by ranks lets the weaker one decide half."""
-    if not candidates.found:
+    `fusion.nearness`. Both are added before the context counts: a list fused by ranks lets the weaker one decide half.
+
+    `tokens`: the terms of the candidates, if they are known already."""
+    found = candidates.found
+    if not found:
         return []
-    found = sorted(candidates.found, key=attrgetter("key"))
-    read = _Reading.of(query, replace(candidates, found=found), weights)
+    read = _Reading.of(query, candidates, weights, tokens or term_hits.read([each.words for each in found]))
     sessions = _in_sessions(read)
     by_term = _bm25(read)
     scores = by_term.sum(axis=0) + _lacking(by_term, read, sessions)
@@ -121,9 +126,8 @@ class _Reading:
     use: Weights
 
     @classmethod
-    def of(cls, query: Query, candidates: Candidates, use: Weights) -> _Reading:
+    def of(cls, query: Query, candidates: Candidates, use: Weights, tokens: Tokens) -> _Reading:
         found = candidates.found
-        tokens = term_hits.read([candidate.words for candidate in found])
         around = [term for phrase in query.phrases for term in phrase]
         place = {term: number for number, term in enumerate(dict.fromkeys([*query.terms, *around]))}
         hits = term_hits.find(tokens, term_hits.hashes(place)) if place else Hits(*(np.empty(0, np.int64) for _ in range(3)))
@@ -279,7 +283,7 @@ def _relevance(query: Query, read: _Reading, sessions: _Sessions) -> Floats:
     for term, place in read.place.items():
         if not read.known[place] and script_of(term[0]).unspaced:
             mass[place] *= _OF_UNKNOWN_PAIR
-    share = mass @ (read.counts > 0) / max(float(mass.sum()), 1e-12)
+    share: Floats = (mass[:, np.newaxis] * (read.counts > 0)).sum(axis=0) / max(float(mass.sum()), 1e-12)
     session, seq, order = sessions
     adjacent = np.empty_like(share)
     adjacent[order] = _lift(session, seq, share[order])
@@ -310,7 +314,7 @@ def _in_sessions(read: _Reading) -> _Sessions:
     """Returns the sessions and seqs of the candidates, sorted by both, and the sort order."""
     session = np.array([candidate.session for candidate in read.found], np.int64)
     seq = np.array([candidate.position for candidate in read.found], np.float64) / POSITION_STEP
-    order = np.lexsort((seq, session))
+    order = np.lexsort((read.keys, seq, session))
     return session[order], seq[order], order
 
 

@@ -68,6 +68,15 @@ def read(words: Sequence[str]) -> Tokens:
     return Tokens(_numbers(data, starts, cuts)[full], field, lengths)
 
 
+def joined(one: Tokens, other: Tokens) -> Tokens:
+    """Returns the terms of the candidates of both, those of `one` first."""
+    return Tokens(
+        np.concatenate((one.hashes, other.hashes)),
+        np.concatenate((one.field, other.field + one.lengths.size)),
+        np.concatenate((one.lengths, other.lengths)),
+    )
+
+
 def hashes(terms: Iterable[str]) -> Hashes:
     """Returns the hashes of single terms, in their order. A term contains no white space and is not empty."""
     data = np.frombuffer((" ".join(terms) + " ").encode("utf-8", "surrogatepass"), np.uint8)

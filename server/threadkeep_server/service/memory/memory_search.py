@@ -98,7 +98,7 @@ class _Memories:
         candidates = await self._store.memory_candidates(self._tenant, query.scope, wanted, query.filter)
         self.times.update((each.key, each.time) for each in candidates.found)
         self.unsearched = candidates.unsearched
-        return await rank_words(self._question, candidates, meaning)
+        return (await rank_words(self._question, candidates, meaning)).scored
 
     async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Cosines:
         query = self._query

@@ -128,13 +128,13 @@ class _Events:
         wanted = WordQuery(self._question.recruiting, query.fields, limit, tuple(meaning))
         candidates = await self._store.word_candidates(self._tenant, query.scope, wanted, query.filter)
         self._take_candidates(candidates)
-        scored = await rank_words(self._question, candidates, meaning)
+        scored, tokens = await rank_words(self._question, candidates, meaning)
         adjacent = await self._adjacent(candidates, scored)
         if not adjacent:
             return scored
         joined = replace(candidates, found=[*candidates.found, *adjacent])
         self._take_candidates(joined)
-        return await rank_words(self._question, joined, meaning)
+        return (await rank_words(self._question, joined, meaning, tokens)).scored
 
     async def _adjacent(self, candidates: Candidates, scored: Sequence[Scored]) -> Sequence[Candidate]:
         """The candidates next to the best. The answer to a question often shares no word with it and follows, or precedes, an

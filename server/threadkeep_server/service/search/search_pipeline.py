@@ -15,11 +15,14 @@ from ...domain.model import Caller, StoredEvent
 from ...domain.search import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
 from ...providers.embedders.base import EmbedFailed
 from ...providers.rerankers.base import Reranker
+from ...search.analysis.analyzer import Seen
 from ...search.highlight import highlights, literal_highlights
 from ...search.query import Query
+from ...search.ranking import term_hits
 from ...search.ranking.fusion import nearness, recency
 from ...search.ranking.relevance import answering
 from ...search.ranking.scoring import DEFAULT, NO_MEANING, rank
+from ...search.ranking.term_hits import Tokens
 from ...store.contract.vectors import Source
 from ..run_in_thread import run_in_thread
 from .reranking import Readable, reranked
@@ -188,10 +191,31 @@ def _vector_depth(request: RankingRequest) -> int:
     return _term_depth(request.wanted)
 
 
-async def rank_words(question: Query, candidates: Candidates, meaning: Mapping[int, float]) -> Sequence[Scored]:
-    """Runs `ranking.scoring.rank`, in a thread if the candidates are long, since it reads all their words."""
+class RankedWords(NamedTuple):
+    """Documents, best first, and the terms of the candidates, for another ranking of them and more."""
+
+    scored: Sequence[Scored]
+    tokens: Tokens | None = None
+
+
+async def rank_words(
+    question: Query, candidates: Candidates, meaning: Mapping[int, float], known: Tokens | None = None
+) -> RankedWords:
+    """Runs `ranking.scoring.rank`, in a thread if the candidates are long, since it reads all their words. `known`: the terms
+    of the first of the candidates."""
     size = sum(len(each.words) for each in candidates.found)
-    return await run_in_thread(size, _MOST_WORDS_AT_ONCE, rank, question, candidates, DEFAULT, meaning)
+    return await run_in_thread(size, _MOST_WORDS_AT_ONCE, _rank_words, question, candidates, meaning, known)
+
+
+def _rank_words(question: Query, candidates: Candidates, meaning: Mapping[int, float], known: Tokens | None) -> RankedWords:
+    found = candidates.found
+    if not found:
+        return RankedWords([])
+    tokens = known
+    if fresh := found[0 if known is None else len(known.lengths) :]:
+        more = term_hits.read([each.words for each in fresh])
+        tokens = more if known is None else term_hits.joined(known, more)
+    return RankedWords(rank(question, candidates, DEFAULT, meaning, tokens), tokens)
 
 
 def check_min_score(value: float | None, mode: SearchMode) -> None:
@@ -229,14 +253,21 @@ def fitting(before: Events, after: Events, room: int) -> tuple[Events, Events]:
 
 def marked(texts: Texts, fields: Field, terms: Collection[str]) -> Highlights:
     """Returns the first MOST_HIGHLIGHTS matches of analyzed terms in the searched fields."""
-    return _found(texts, fields, lambda text: highlights(text, terms)) if terms else []
+    return marked_known(texts, fields, terms, {}) if terms else []
+
+
+def marked_known(texts: Texts, fields: Field, terms: Collection[str], seen: Seen) -> Highlights:
+    """Returns `marked`; `seen` holds the words of other texts with the same terms."""
+    return _found(texts, fields, lambda text: highlights(text, terms, seen=seen))
 
 
 async def marked_all(texts_of: TextsOf, bodies: Sequence[bytes], fields: Field, terms: Collection[str]) -> list[Highlights]:
     """Returns `marked` for each body; in a thread for long texts, since all their words are analyzed."""
 
     def work() -> list[Highlights]:
-        return [marked(texts_of(body), fields, terms) for body in bodies]
+        seen: Seen = {}  # texts repeat each other's words
+        wanted = frozenset(terms)
+        return [marked_known(texts_of(body), fields, wanted, seen) for body in bodies]
 
     if not terms:
         return [[] for _ in bodies]
