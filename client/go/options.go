@@ -86,7 +86,7 @@ type settings struct {
 	mode                               pb.RemovalMode
 	ifMemoryExists                     pb.IfMemoryExists
 	asOf                               any
-	etag, requestID, operationID       string
+	etag, uid, requestID, operationID  string
 	progress                           func(*pb.ErasureReceipt)
 	app                                *string
 	userID                             string
@@ -137,6 +137,7 @@ type (
 	sizeOption     func(*settings)
 	updateOption   func(*settings)
 	purgeOption    func(*settings)
+	deleteOption   func(*settings)
 	expiredOption  func(*settings)
 	eraseOption    func(*settings)
 	labelsOption   func(*settings)
@@ -156,6 +157,7 @@ func (o sizeOption) forFork(s *settings)       { o(s) }
 func (o updateOption) forUpdate(s *settings)   { o(s) }
 func (o purgeOption) forDelete(s *settings)    { o(s) }
 func (o purgeOption) forErase(s *settings)     { o(s) }
+func (o deleteOption) forDelete(s *settings)   { o(s) }
 func (o expiredOption) forExpired(s *settings) { o(s) }
 func (o eraseOption) forErase(s *settings)     { o(s) }
 func (o labelsOption) forCreate(s *settings)   { o(s) }
@@ -305,6 +307,11 @@ func PurgeMemories() interface {
 	EraseOption
 } {
 	return purgeOption(func(s *settings) { s.purge = true })
+}
+
+// WithUID deletes the session only if it has this uid; ErrVersionMismatch if it was deleted and created again.
+func WithUID(uid string) DeleteOption {
+	return deleteOption(func(s *settings) { s.uid = uid })
 }
 
 // ExpiredBefore deletes only sessions that expired by this time. Default: now.

@@ -94,9 +94,9 @@ func TestSessionLifecycleRequests(t *testing.T) {
 			return err
 		}, `metadata_patch_json: "{\"a\": null}" set_labels: {key: "team" value: "eu"} remove_labels: "d" etag: "e1" operation_id: "u1"`},
 		"delete": {func() error {
-			_, err := trip.Delete(ctx, PurgeMemories())
+			_, err := trip.Delete(ctx, PurgeMemories(), WithUID("u1"))
 			return err
-		}, `purge_memories: true`},
+		}, `purge_memories: true uid: "u1"`},
 		"event":  {func() error { _, err := trip.GetEvent(ctx, "e1"); return err }, `event_id: "e1"`},
 		"page":   {func() error { _, err := trip.EventsPage(ctx, NewestFirst(), WithPageToken("t")); return err }, `order: SORT_ORDER_DESCENDING page_token: "t"`},
 		"search": {func() error { _, err := trip.SearchPage(ctx, "x", Hybrid(), WithNeighbors(2), BySession()); return err }, `query: "x" mode: SEARCH_MODE_HYBRID neighbors: 2 grouping: HIT_GROUPING_SESSION`},

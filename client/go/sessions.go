@@ -124,10 +124,11 @@ func (s *SessionHandle) Move(ctx context.Context, newUserID string, opts ...Move
 	return s.client.raw.Sessions.MoveSession(ctx, request)
 }
 
-// Delete deletes the session and its events. Deleted in the response is false if it did not exist.
+// Delete deletes the session and its events. Deleted in the response is false if it did not exist. Errors: ErrVersionMismatch with
+// WithUID.
 func (s *SessionHandle) Delete(ctx context.Context, opts ...DeleteOption) (*pb.DeleteSessionResponse, error) {
 	given := settingsOf(opts, DeleteOption.forDelete)
-	return s.client.raw.Sessions.DeleteSession(ctx, &pb.DeleteSessionRequest{Session: s.ref, PurgeMemories: given.purge})
+	return s.client.raw.Sessions.DeleteSession(ctx, &pb.DeleteSessionRequest{Session: s.ref, PurgeMemories: given.purge, Uid: given.uid})
 }
 
 type (

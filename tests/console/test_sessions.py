@@ -81,6 +81,14 @@ def test_selected_sessions_are_deleted_with_a_receipt(page: Page, server: Server
     other.close()
     client.append("bulk-4", user("Delete me."), create_if_missing=True)
     expect(page.get_by_label("Select bulk-4")).to_be_visible()
+    for number in (2, 3):
+        page.get_by_label(f"Select bulk-{number}").check()
+    page.get_by_role("button", name="Delete…").click()
+    client.delete_session("bulk-3")
+    client.append("bulk-3", user("Another one."), create_if_missing=True)
+    page.get_by_role("button", name="Delete 2 sessions").click()
+    expect(page.get_by_text("1 session deleted, with 1 event. 1 did not exist any more.")).to_be_visible()
+    assert client.get_session("bulk-3").last_seq == 1, "the one that was listed is gone; this one is another"
 
 
 def test_sessions_that_could_not_be_deleted_are_tried_again_and_the_receipt_stays(

@@ -1,11 +1,6 @@
 import { isPage, scripts } from "./pages/scripts";
 import { BASE } from "./place";
-import "./styles/base.css";
-import "./styles/layout.css";
-import "./styles/controls.css";
-import "./styles/sessions.css";
-import "./styles/events.css";
-import "./styles/context.css";
+import "./styles";
 import { applyTheme, storedTheme } from "./theme";
 
 applyTheme(storedTheme());

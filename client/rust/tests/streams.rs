@@ -253,6 +253,9 @@ async fn an_update_masks_what_it_sets() {
 async fn an_erasure_is_repeated_until_nothing_is_left() {
     let (address, log) = serve(|number| {
         let receipt = Some(v1::ErasureReceipt { deleted_sessions: number as i64 + 1, ..Default::default() });
+        if number == 3 {
+            return message(&v1::DeleteSessionResponse { deleted: true, ..Default::default() });
+        }
         message(&v1::DeleteByLabelResponse { receipt, more: number < 2 })
     })
     .await;
@@ -266,6 +269,8 @@ async fn an_erasure_is_repeated_until_nothing_is_left() {
     let first = v1::DeleteByLabelRequest::decode(&log.seen()[0].body[5..]).expect("a request");
     assert_eq!((first.app.as_deref(), first.user_id.as_str(), first.purge_memories), (Some("a"), "u", true));
     assert_eq!((log.seen().len(), steps.load(Ordering::SeqCst)), (3, 3));
+    assert!(client(&address).session("s").delete().uid("u1").await.expect("an answer").deleted);
+    assert_eq!(v1::DeleteSessionRequest::decode(&log.seen()[3].body[5..]).expect("a request").uid, "u1");
 }
 
 #[tokio::test]

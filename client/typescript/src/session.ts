@@ -97,9 +97,9 @@ export class SessionHandle {
     return forkSession(this.caller, this.ref, newSessionId, options, call);
   }
 
-  /** Deletes the session and its events; `purgeMemories` deletes the memories that came from it too. */
-  delete(options: { purgeMemories?: boolean | undefined } = {}, call?: CallOptions): Promise<DeleteSessionResponse> {
-    return this.caller.raw(SessionService).deleteSession({ session: this.ref, purgeMemories: options.purgeMemories }, call);
+  /** Deletes the session, with `purgeMemories` also memories from it; with `uid` only that one. Reason: VERSION_MISMATCH (of the uid). */
+  delete(options: { purgeMemories?: boolean | undefined; uid?: string | undefined } = {}, call?: CallOptions): Promise<DeleteSessionResponse> {
+    return this.caller.raw(SessionService).deleteSession({ session: this.ref, ...options }, call);
   }
 
   /**

@@ -84,8 +84,8 @@ test("an update has a mask of what is replaced, and patches without one", async 
 test("get and delete are of the session", async () => {
   assert.equal((await client.session({ app: "bank", userId: "bob", sessionId: "s" }).get()).etag, "e2");
   assert.deepEqual([last<pb.GetSessionRequest>().session!.app, last<pb.GetSessionRequest>().session!.userId], ["bank", "bob"]);
-  assert.equal((await trip.delete({ purgeMemories: true })).deletedMemories, 2n);
-  assert.equal(last<pb.DeleteSessionRequest>().purgeMemories, true);
+  assert.equal((await trip.delete({ purgeMemories: true, uid: "u1" })).deletedMemories, 2n);
+  assert.deepEqual([last<pb.DeleteSessionRequest>().purgeMemories, last<pb.DeleteSessionRequest>().uid], [true, "u1"]);
 });
 
 test("a noun iterates over all, and its page has a token", async () => {

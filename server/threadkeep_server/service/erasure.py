@@ -12,6 +12,7 @@ from ..domain.erasure import Erased, Erasure, ErasureScope
 from ..domain.errors import InvalidField, PermissionDenied, SessionNotFound
 from ..domain.memories import Forget, MemoryScope
 from ..domain.model import SECOND_NS, Caller, SessionRef
+from ..domain.updates.session_updates import require_uid
 from ..store.contract.erasure import ErasureStore
 from ..store.contract.memories import MemoriesStore
 from ..store.contract.sessions import SessionStore
@@ -106,19 +107,22 @@ class ErasureService:
         app = own_app(caller, scope.app, "app")
         return await self._erase(caller, replace(scope, app=app, user_id=own or None), request_id)
 
-    async def session(self, caller: Caller, ref: SessionRef) -> tuple[int | None, int]:
+    async def session(self, caller: Caller, ref: SessionRef, uid: str = "") -> tuple[int | None, int]:
         """Deletes a session and the memories that came from it, also if the session is gone. Returns the number of its events,
-        None if it did not exist, and that of the memories."""
+        None if it did not exist, and that of the memories. Raises VersionMismatch, and deletes no memories, if the session has
+        another uid; empty: any."""
         ref = own_ref(caller, ref)
         try:
-            ref = (await self._store.get_session(caller.tenant, ref)).ref
+            found = await self._store.get_session(caller.tenant, ref)
+            require_uid(found, uid)
+            ref = found.ref
         except SessionNotFound:
             if not ref.user_id:
                 raise InvalidField("session.user_id", "is required to find the memories of a session that is gone") from None
         # First, because a repeated call then still finds the session, and because deleted entries are not ingested again.
         of_session = Forget(session_id=ref.session_id)
         gone = await self._store.forget(caller.tenant, MemoryScope(ref.app, ref.user_id), of_session, self._clock())
-        return await self._store.delete_session(caller.tenant, ref), gone.deleted
+        return await self._store.delete_session(caller.tenant, ref, uid), gone.deleted
 
     async def _erase(self, caller: Caller, scope: ErasureScope, request_id: str) -> Receipt:
         wanted = Erasure(caller.tenant, request_id, scope, self._clock())

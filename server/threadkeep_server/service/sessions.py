@@ -186,9 +186,10 @@ class SessionService:
             MoveRequest(caller.tenant, own_ref(caller, ref), user_id, self._clock(), operation)
         )
 
-    async def delete(self, caller: Caller, ref: SessionRef) -> int | None:
-        """Deletes a session. Returns the number of its events; None if it did not exist."""
-        return await self._store.delete_session(caller.tenant, own_ref(caller, ref))
+    async def delete(self, caller: Caller, ref: SessionRef, uid: str = "") -> int | None:
+        """Deletes a session. Returns the number of its events; None if it did not exist. Raises VersionMismatch if it has
+        another uid; empty: any."""
+        return await self._store.delete_session(caller.tenant, own_ref(caller, ref), uid)
 
     async def delete_expired(self, caller: Caller, which: Expired = EXPIRED) -> int:
         """Deletes up to SWEEP_AT_MOST expired sessions of the caller. Returns their number. Raises InvalidField for a future

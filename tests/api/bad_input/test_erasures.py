@@ -86,7 +86,11 @@ def test_deleting_by_label_purges_memories_only_if_wanted(wire: Wire) -> None:
 
 def test_a_deleted_session_takes_its_memories_along_if_wanted(wire: Wire) -> None:
     fill(wire, "five")
-    answer = wire.call("DeleteSession", session=ref("alice", "five-alice", "five"), purge_memories=True, token=ACME)
+    session = ref("alice", "five-alice", "five")
+    refusal = wire.refused("DeleteSession", session=session, uid="another", purge_memories=True, token=ACME)
+    assert refusal.reason == "VERSION_MISMATCH"
+    assert remembered(wire, "five") == {"alice", "bob"}
+    answer = wire.call("DeleteSession", session=session, purge_memories=True, token=ACME)
     assert (answer.deleted, answer.deleted_events, answer.deleted_memories) == (True, 2, 2)
     wire.call("DeleteSession", session=ref("bob", "five-bob", "five"), token=ACME)
     assert remembered(wire, "five") == {"bob"}

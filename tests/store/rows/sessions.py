@@ -10,7 +10,7 @@ from tests.support.clock import NOW
 from tests.support.codec import draft, texts
 from tests.support.feed import settled
 from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with
-from threadkeep_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
+from threadkeep_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound, VersionMismatch
 from threadkeep_server.domain.model import SECOND_NS, Counters, SessionChange, Usage
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.events import EventQuery
@@ -141,9 +141,13 @@ class SessionRows:
     async def test_a_deleted_id_can_be_used_again(self, store: Store) -> None:
         await session_with(store, draft("old", event_id="e1"), draft("older", event_id="e2"), labels={"a": "1"})
         old = await store.get_session(TENANT, ref())
-        await store.delete_session(TENANT, ref())
+        assert await store.delete_session(TENANT, ref(), old.uid) == 2
+        assert await store.delete_session(TENANT, ref(), old.uid) is None
         new = await create(store)
         assert new.uid != old.uid
+        with pytest.raises(VersionMismatch) as caught:
+            await store.delete_session(TENANT, ref(), old.uid)
+        assert caught.value.metadata == {"session_id": ref().session_id, "expected": old.uid, "actual": new.uid}
         assert (new.last_seq, new.log_version, dict(new.labels)) == (0, 0, {})
         assert await read(store) == []
         appended = await append(store, draft("new", event_id="e1"))

@@ -376,7 +376,8 @@ async def test_the_other_calls_arrive(client: Any, fake: FakeServer) -> None:
     fake.answers["DeleteSession"] = [ss.DeleteSessionResponse(deleted=True, deleted_events=3)]
     fake.answers["DeleteExpiredSessions"] = [ss.DeleteExpiredSessionsResponse(deleted_sessions=2)]
     fake.answers["GetEvent"] = [es.GetEventResponse(event=threadkeep.user("hi"))]
-    assert (await client.delete_session("s1")).deleted_events == 3
+    assert (await client.delete_session("s1", uid="u1")).deleted_events == 3
+    assert fake.requests("DeleteSession")[0].uid == "u1"
     assert (await client.delete_expired_sessions()).deleted_sessions == 2
     assert threadkeep.text_of(await client.get_event("s1", "e1")) == "hi"
     await client.info(totals=True)

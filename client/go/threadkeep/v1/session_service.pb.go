@@ -1469,6 +1469,9 @@ type DeleteSessionRequest struct {
 	// If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
 	// session.user_id is then REQUIRED, unless the session exists.
 	PurgeMemories bool `protobuf:"varint,2,opt,name=purge_memories,json=purgeMemories,proto3" json:"purge_memories,omitempty"`
+	// Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+	// under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+	Uid           string `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1515,6 +1518,13 @@ func (x *DeleteSessionRequest) GetPurgeMemories() bool {
 		return x.PurgeMemories
 	}
 	return false
+}
+
+func (x *DeleteSessionRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
 }
 
 // Response of DeleteSession.
@@ -2201,10 +2211,11 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\foperation_id\x18\x03 \x01(\tR\voperationId\"c\n" +
 	"\x13MoveSessionResponse\x120\n" +
 	"\asession\x18\x01 \x01(\v2\x16.threadkeep.v1.SessionR\asession\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"r\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\x84\x01\n" +
 	"\x14DeleteSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12%\n" +
-	"\x0epurge_memories\x18\x02 \x01(\bR\rpurgeMemories\"\x83\x01\n" +
+	"\x0epurge_memories\x18\x02 \x01(\bR\rpurgeMemories\x12\x10\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\"\x83\x01\n" +
 	"\x15DeleteSessionResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\x12%\n" +
 	"\x0edeleted_events\x18\x02 \x01(\x03R\rdeletedEvents\x12)\n" +

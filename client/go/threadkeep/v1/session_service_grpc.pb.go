@@ -80,6 +80,7 @@ type SessionServiceClient interface {
 	MoveSession(ctx context.Context, in *MoveSessionRequest, opts ...grpc.CallOption) (*MoveSessionResponse, error)
 	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
 	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+	// Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.
@@ -271,6 +272,7 @@ type SessionServiceServer interface {
 	MoveSession(context.Context, *MoveSessionRequest) (*MoveSessionResponse, error)
 	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
 	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+	// Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.

@@ -815,9 +815,14 @@ class DeleteSessionRequest(google.protobuf.message.Message):
 
     SESSION_FIELD_NUMBER: builtins.int
     PURGE_MEMORIES_FIELD_NUMBER: builtins.int
+    UID_FIELD_NUMBER: builtins.int
     purge_memories: builtins.bool
     """If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
     session.user_id is then REQUIRED, unless the session exists.
+    """
+    uid: builtins.str
+    """Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+    under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
     """
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
@@ -828,9 +833,10 @@ class DeleteSessionRequest(google.protobuf.message.Message):
         *,
         session: threadkeep.v1.session_pb2.SessionRef | None = ...,
         purge_memories: builtins.bool = ...,
+        uid: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["purge_memories", b"purge_memories", "session", b"session"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["purge_memories", b"purge_memories", "session", b"session", "uid", b"uid"]) -> None: ...
 
 global___DeleteSessionRequest = DeleteSessionRequest
 

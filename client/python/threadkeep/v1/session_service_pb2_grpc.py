@@ -176,6 +176,7 @@ class SessionServiceServicer(object):
     def DeleteSession(self, request, context):
         """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
         removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+        Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

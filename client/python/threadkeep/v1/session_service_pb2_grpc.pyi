@@ -99,6 +99,7 @@ class SessionServiceStub:
     ]
     """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
     removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+    Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
     """
 
     DeleteExpiredSessions: grpc.UnaryUnaryMultiCallable[
@@ -217,6 +218,7 @@ class SessionServiceAsyncStub:
     ]
     """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
     removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+    Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
     """
 
     DeleteExpiredSessions: grpc.aio.UnaryUnaryMultiCallable[
@@ -351,6 +353,7 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteSessionResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteSessionResponse]]:
         """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
         removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+        Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
         """
 
     @abc.abstractmethod

@@ -3824,6 +3824,10 @@ pub struct DeleteSessionRequest {
     /// session.user_id is then REQUIRED, unless the session exists.
     #[prost(bool, tag = "2")]
     pub purge_memories: bool,
+    /// Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+    /// under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+    #[prost(string, tag = "3")]
+    pub uid: ::prost::alloc::string::String,
 }
 /// Response of DeleteSession.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -4263,6 +4267,7 @@ pub mod session_service_client {
         }
         /// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
         /// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+        /// Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
         pub async fn delete_session(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteSessionRequest>,

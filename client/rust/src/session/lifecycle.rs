@@ -365,6 +365,12 @@ impl Call<DeleteSessionRequest> {
         self.request.purge_memories = true;
         self
     }
+
+    /// Deletes the session only if it has this uid. Errors: VERSION_MISMATCH if it was deleted and created again.
+    pub fn uid(mut self, uid: impl Into<String>) -> Self {
+        self.request.uid = uid.into();
+        self
+    }
 }
 
 impl Call<DeleteExpiredSessionsRequest> {

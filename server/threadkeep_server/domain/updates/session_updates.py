@@ -24,6 +24,12 @@ def etag_of(session: Session) -> str:
     return digest.hexdigest()
 
 
+def require_uid(session: Session, uid: str) -> None:
+    """Raises VersionMismatch if the session has another uid: it was created after that one was deleted. Empty: any."""
+    if uid and uid != session.uid:
+        raise VersionMismatch(session.ref, expected=uid, actual=session.uid)
+
+
 def updated(before: Session, change: SessionChange) -> Session:
     """Returns the session after the update. Raises VersionMismatch for another etag, InvalidField for metadata or labels that
     are too large together with those of the session."""

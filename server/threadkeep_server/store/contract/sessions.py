@@ -120,9 +120,9 @@ class SessionStore(Protocol):
         VersionMismatch, InvalidField."""
         ...
 
-    async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
+    async def delete_session(self, tenant: str, ref: SessionRef, uid: str = "") -> int | None:
         """Deletes the session and its log. Returns the number of events, None if there is no session. Raises
-        AmbiguousSession."""
+        AmbiguousSession, VersionMismatch if the session has not this `uid`; empty: any."""
         ...
 
     async def sweep_facts(self, now: int) -> SweepFacts:

@@ -11,7 +11,7 @@ from ...domain.filters import select
 from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
 from ...domain.removals import Operation, Outcome
 from ...domain.state.state import StatePage, StateQuery, state_name
-from ...domain.updates.session_updates import updated
+from ...domain.updates.session_updates import require_uid, updated
 from ..contract.events import (
     Appended,
     AppendedEvent,
@@ -97,10 +97,11 @@ class InMemoryStore(
         note_outcome(log, operation, change.update_time, Outcome(versions=session.versions))
         return session
 
-    async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
+    async def delete_session(self, tenant: str, ref: SessionRef, uid: str = "") -> int | None:
         log = self._find(tenant, ref)
         if log is None:
             return None
+        require_uid(log.session, uid)
         self._drop(tenant, log, self._clock())
         return len(log.entries)
 

@@ -102,11 +102,11 @@ class SessionServicer:
         return pb.MoveSessionResponse(session=session_to(done.session), replayed=done.replayed)
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, caller: Caller) -> pb.DeleteSessionResponse:
-        ref, memories = ref_of(request.session), 0
+        ref, uid, memories = ref_of(request.session), validation.identifier("uid", request.uid), 0
         if request.purge_memories:
-            deleted, memories = await self._erasures.session(caller, ref)
+            deleted, memories = await self._erasures.session(caller, ref, uid)
         else:
-            deleted = await self._sessions.delete(caller, ref)
+            deleted = await self._sessions.delete(caller, ref, uid)
         return pb.DeleteSessionResponse(deleted=deleted is not None, deleted_events=deleted or 0, deleted_memories=memories)
 
     async def DeleteExpiredSessions(

@@ -10,7 +10,6 @@ import { Ago, exact } from "../../components/time";
 import { text } from "../../text";
 import { AuditLog } from "./audit-log";
 import { Quotas } from "./quotas";
-import "./access.css";
 
 const words = text.access;
 const route = getRouteApi("/access");

@@ -4,7 +4,6 @@ import { Tabs, TextField, withValue } from "../../components/field";
 import { text } from "../../text";
 import { Consumers } from "./consumers";
 import { Feed } from "./feed";
-import "./changes.css";
 
 const route = getRouteApi("/changes");
 

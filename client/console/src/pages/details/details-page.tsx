@@ -13,7 +13,6 @@ import { text } from "../../text";
 import { Branches, Lineage } from "./lineage";
 import { Section } from "./section";
 import { StateSection } from "./state-section";
-import "./details.css";
 
 const route = getRouteApi("/details");
 const words = text.details;

@@ -11,7 +11,6 @@ import { Command, Empty, Failure, Loading } from "../../components/states";
 import { text } from "../../text";
 import { MemoryCard } from "./memory-card";
 import { keyOf, nameOf, useMemories } from "./use-memories";
-import "./memories.css";
 
 const route = getRouteApi("/memories");
 const words = text.memories;

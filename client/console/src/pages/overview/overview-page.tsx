@@ -10,7 +10,6 @@ import { text } from "../../text";
 import { Charts, SAMPLING } from "./charts";
 import { findingsOf } from "./findings";
 import { Servers } from "./servers";
-import "./overview.css";
 
 /** Milliseconds between two reads. */
 const PERIOD = 5_000;

@@ -11,7 +11,6 @@ import { JsonText } from "../../components/json-tree";
 import { Failure, Loading } from "../../components/states";
 import { Ago } from "../../components/time";
 import { text } from "../../text";
-import "./policies.css";
 
 const route = getRouteApi("/policies");
 

@@ -7,7 +7,6 @@ import { Command, Empty, Failure, Loading } from "../../components/states";
 import { text } from "../../text";
 import { HitCard } from "./hit-card";
 import { keyOf, MODE_NAMES, MODES, placesOf, useHits, type Column, type ModeName, type Places, type Query } from "./use-hits";
-import "./search.css";
 
 const route = getRouteApi("/search");
 

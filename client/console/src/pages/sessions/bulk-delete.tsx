@@ -1,12 +1,11 @@
 // The bar of a selection, the question before it is deleted, the progress, and the receipt.
 
-import type { SessionRef } from "@threadkeep/client/v1";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 
 import { CopyButton } from "../../components/copy-button";
 import { Failure } from "../../components/states";
 import { text } from "../../text";
-import { receiptJson, type Receipt, type useBulkDelete } from "./use-bulk-delete";
+import { receiptJson, type Listed, type Receipt, type useBulkDelete } from "./use-bulk-delete";
 import type { SessionFilters } from "./use-sessions";
 
 const words = text.bulk;
@@ -17,7 +16,7 @@ const LISTED = 20;
 
 interface Props {
   bulk: ReturnType<typeof useBulkDelete>;
-  selected: readonly SessionRef[];
+  selected: readonly Listed[];
   clear: () => void;
   /** The filters of the list; undefined without any: everything is not deleted by accident. */
   filters: SessionFilters | undefined;
@@ -47,7 +46,7 @@ export function BulkDelete({ bulk, selected, clear, filters }: Props) {
           <button type="button" onClick={stop}>{words.stop}</button>
         </p>
       )}
-      {step.kind === "confirming" && <Question refs={step.refs} cancel={cancel} confirm={(purge) => { clear(); void run(step.refs, purge, step.before); }} />}
+      {step.kind === "confirming" && <Question listed={step.listed} cancel={cancel} confirm={(purge) => { clear(); void run(step.listed, purge, step.before); }} />}
       {step.kind === "running" && (
         <p className="buttons">
           <progress max={step.all} value={step.done} aria-label={words.progress(step.done, step.all)} />
@@ -61,7 +60,7 @@ export function BulkDelete({ bulk, selected, clear, filters }: Props) {
   );
 }
 
-function Question({ refs, cancel, confirm }: { refs: readonly SessionRef[]; cancel: () => void; confirm: (purgeMemories: boolean) => void }) {
+function Question({ listed, cancel, confirm }: { listed: readonly Listed[]; cancel: () => void; confirm: (purgeMemories: boolean) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [purge, setPurge] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
@@ -72,15 +71,15 @@ function Question({ refs, cancel, confirm }: { refs: readonly SessionRef[]; canc
   return (
     <dialog ref={dialog} className="question" aria-labelledby="question-title" onClose={cancel}>
       <form onSubmit={submit}>
-        <h2 id="question-title">{refs.length === 0 ? words.none : words.title(refs.length)}</h2>
-        {refs.length > 0 && (
+        <h2 id="question-title">{listed.length === 0 ? words.none : words.title(listed.length)}</h2>
+        {listed.length > 0 && (
           <>
             <p>{words.warning}</p>
             <ul className="plain-list named">
-              {refs.slice(0, NAMED).map(({ app, userId, sessionId }) => (
-                <li key={JSON.stringify([app, userId, sessionId])}><span className="id">{sessionId}</span> <span className="quiet small">{[app, userId].filter(Boolean).join(" / ")}</span></li>
+              {listed.slice(0, NAMED).map(({ uid, ref: { app, userId, sessionId } }) => (
+                <li key={uid}><span className="id">{sessionId}</span> <span className="quiet small">{[app, userId].filter(Boolean).join(" / ")}</span></li>
               ))}
-              {refs.length > NAMED && <li className="quiet">{words.more(refs.length - NAMED)}</li>}
+              {listed.length > NAMED && <li className="quiet">{words.more(listed.length - NAMED)}</li>}
             </ul>
             <label className="inline">
               <input type="checkbox" checked={purge} onChange={(event) => setPurge(event.target.checked)} />
@@ -90,7 +89,7 @@ function Question({ refs, cancel, confirm }: { refs: readonly SessionRef[]; canc
         )}
         <p className="buttons">
           <button type="button" autoFocus onClick={cancel}>{words.cancel}</button>
-          {refs.length > 0 && <button type="submit" className="danger">{words.confirm(refs.length)}</button>}
+          {listed.length > 0 && <button type="submit" className="danger">{words.confirm(listed.length)}</button>}
         </p>
       </form>
     </dialog>
@@ -115,8 +114,8 @@ function Outcome({ receipt, askAgain, close }: { receipt: Receipt; askAgain: (be
         <div className="notice failed" role="alert">
           <h2>{words.failed(failed.length)}</h2>
           <ul className="plain-list">
-            {failed.slice(0, LISTED).map(({ ref, reason }) => (
-              <li key={JSON.stringify([ref.app, ref.userId, ref.sessionId])}><span className="id">{ref.sessionId}</span> <span className="quiet">{reason}</span></li>
+            {failed.slice(0, LISTED).map(({ ref, uid, reason }) => (
+              <li key={uid}><span className="id">{ref.sessionId}</span> <span className="quiet">{reason}</span></li>
             ))}
             {failed.length > LISTED && <li className="quiet">{words.more(failed.length - LISTED)}</li>}
           </ul>

@@ -10,7 +10,6 @@ import { SessionTable } from "./session-table";
 import { useBulkDelete } from "./use-bulk-delete";
 import { useSelection } from "./use-selection";
 import { narrows, useSessions } from "./use-sessions";
-import "./bulk.css";
 
 const route = getRouteApi("/sessions");
 
@@ -33,7 +32,7 @@ export function SessionsPage() {
         <LiveMark watched={watched} />
       </header>
       <Filters filters={filters} apply={(search) => void navigate({ search, replace: true })} />
-      {mayDelete && <BulkDelete bulk={bulk} selected={selection.refs} clear={selection.clear} filters={isFiltered && rows.length > 0 ? filters : undefined} />}
+      {mayDelete && <BulkDelete bulk={bulk} selected={selection.listed} clear={selection.clear} filters={isFiltered && rows.length > 0 ? filters : undefined} />}
       {error && <Failure error={error} retry={() => void sessions.refetch()} />}
       {isPending && !error && <Loading />}
       {rows.length > 0 && (

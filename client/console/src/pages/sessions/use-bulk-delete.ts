@@ -1,6 +1,6 @@
 // Deletes many sessions, a few at a time, and keeps a receipt of what was deleted and what was not.
 
-import { ThreadkeepError } from "@threadkeep/client";
+import { isReason, ThreadkeepError } from "@threadkeep/client";
 import { SessionService, type SessionRef } from "@threadkeep/client/v1";
 import { useCallback, useEffect, useRef, useState } from "react";
 
@@ -15,17 +15,23 @@ const PAGE = 1000;
 /** Milliseconds between two pictures of the progress. */
 const PAUSE = 100;
 
-export interface Failed {
+/** A session that was listed. Another one that has its name later is not deleted. */
+export interface Listed {
   ref: SessionRef;
+  uid: string;
+}
+
+export interface Failed extends Listed {
   reason: string;
 }
 
 export interface Receipt {
   deleted: SessionRef[];
+  /** Those that were gone, also if another session has their name now. */
   missing: SessionRef[];
   failed: Failed[];
   /** Those that were not tried, because the deletion was stopped. */
-  left: SessionRef[];
+  left: Listed[];
   events: bigint;
   memories: bigint;
   began: Date;
@@ -36,7 +42,7 @@ export type Step =
   | { kind: "idle" }
   | { kind: "counting"; count: number }
   /** `before`: of the deletion that these are tried again of. */
-  | { kind: "confirming"; refs: SessionRef[]; before?: Receipt }
+  | { kind: "confirming"; listed: Listed[]; before?: Receipt }
   | { kind: "running"; done: number; all: number }
   | { kind: "finished"; receipt: Receipt }
   | { kind: "failed"; error: Error };
@@ -49,9 +55,9 @@ export function useBulkDelete() {
   const stopping = useRef<AbortController>(undefined);
   useEffect(() => () => stopping.current?.abort(), [client]);
 
-  const ask = useCallback((refs: SessionRef[]) => setStep({ kind: "confirming", refs }), []);
+  const ask = useCallback((listed: Listed[]) => setStep({ kind: "confirming", listed }), []);
   /** Returns to the question, for those that failed and those that were left. */
-  const askAgain = useCallback((before: Receipt) => setStep({ kind: "confirming", refs: [...before.failed.map(({ ref }) => ref), ...before.left], before }), []);
+  const askAgain = useCallback((before: Receipt) => setStep({ kind: "confirming", listed: [...before.failed, ...before.left], before }), []);
   const stop = useCallback(() => stopping.current?.abort(), []);
   const close = useCallback(() => {
     stopping.current?.abort();
@@ -65,17 +71,17 @@ export function useBulkDelete() {
     async (filters: SessionFilters) => {
       const stopper = (stopping.current = new AbortController());
       const request = { ...requestOf(filters), pageSize: PAGE, withNewestEvent: false };
-      const refs: SessionRef[] = [];
+      const listed: Listed[] = [];
       let pageToken = "";
       setStep({ kind: "counting", count: 0 });
       try {
         do {
           const page = await client.raw(SessionService).listSessions({ ...request, pageToken }, { signal: stopper.signal });
-          for (const { ref } of page.sessions) if (ref) refs.push(ref);
+          for (const { ref, uid } of page.sessions) if (ref) listed.push({ ref, uid });
           ({ nextPageToken: pageToken } = page);
-          setStep({ kind: "counting", count: refs.length });
+          setStep({ kind: "counting", count: listed.length });
         } while (pageToken);
-        setStep({ kind: "confirming", refs });
+        setStep({ kind: "confirming", listed });
       } catch (error) {
         setStep(stopper.signal.aborted ? { kind: "idle" } : { kind: "failed", error: asError(error) });
       }
@@ -84,7 +90,7 @@ export function useBulkDelete() {
   );
 
   const run = useCallback(
-    async (refs: SessionRef[], purgeMemories: boolean, before?: Receipt) => {
+    async (listed: Listed[], purgeMemories: boolean, before?: Receipt) => {
       const stopper = (stopping.current = new AbortController());
       const receipt: Receipt = { deleted: [], missing: [], failed: [], left: [], events: 0n, memories: 0n, began: new Date(), ended: new Date() };
       let next = 0;
@@ -92,25 +98,26 @@ export function useBulkDelete() {
       const draw = () => {
         if (Date.now() - drawn < PAUSE) return;
         drawn = Date.now();
-        setStep({ kind: "running", done: receipt.deleted.length + receipt.missing.length + receipt.failed.length, all: refs.length });
+        setStep({ kind: "running", done: receipt.deleted.length + receipt.missing.length + receipt.failed.length, all: listed.length });
       };
       const work = async () => {
-        while (next < refs.length && !stopper.signal.aborted) {
-          const ref = refs[next++]!;
+        while (next < listed.length && !stopper.signal.aborted) {
+          const { ref, uid } = listed[next++]!;
           try { // without the signal: a call that was sent ends, so the receipt knows what it did
-            const answer = await client.raw(SessionService).deleteSession({ session: ref, purgeMemories });
+            const answer = await client.raw(SessionService).deleteSession({ session: ref, uid, purgeMemories });
             (answer.deleted ? receipt.deleted : receipt.missing).push(ref);
             receipt.events += answer.deletedEvents;
             receipt.memories += answer.deletedMemories;
           } catch (error) {
-            receipt.failed.push({ ref, reason: reasonOf(error) });
+            if (isReason(error, "VERSION_MISMATCH")) receipt.missing.push(ref);
+            else receipt.failed.push({ ref, uid, reason: reasonOf(error) });
           }
           draw();
         }
       };
       draw();
       await Promise.all(Array.from({ length: AT_ONCE }, work));
-      receipt.left = refs.slice(next);
+      receipt.left = listed.slice(next);
       receipt.ended = new Date();
       setStep({ kind: "finished", receipt: before ? joined(before, receipt) : receipt });
     },
@@ -142,7 +149,7 @@ export function receiptJson({ deleted, missing, failed, left, events, memories, 
     deleted: deleted.map(named),
     missing: missing.map(named),
     failed: failed.map(({ ref, reason }) => ({ ...named(ref), reason })),
-    left: left.map(named),
+    left: left.map(({ ref }) => named(ref)),
   };
   return JSON.stringify(content, undefined, 2);
 }

@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, Column, Connection, Row, Text, bindparam
 from sqlalchemy.sql import ClauseElement, Select
 
-from ....domain.errors import AmbiguousSession, SessionNotFound
+from ....domain.errors import AmbiguousSession, SessionNotFound, VersionMismatch
 from ....domain.model import SessionRef
+from ....domain.updates.session_updates import require_uid
 from ...contract.compaction import PolicyScope
 from ..engine.base import Dialect, Engine
 from ..engine.statements import Record, Statements
@@ -46,11 +47,12 @@ _CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id"
 
 @dataclass(frozen=True, slots=True)
 class SessionDeletion:
-    """A session to delete. `now`: nanoseconds since 1970."""
+    """A session to delete. `now`: nanoseconds since 1970. `uid`: that the session must have; empty: any."""
 
     tenant: str
     ref: SessionRef
     now: int
+    uid: str = ""
 
     @property
     def size(self) -> int:
@@ -64,6 +66,10 @@ class Deleted:
     events: int | None
 
 
+Deletion = Deleted | AmbiguousSession | VersionMismatch
+"""The outcome of a deletion."""
+
+
 class SessionDeletions:
     """Deletes sessions on a connection. Their names are locked."""
 
@@ -71,16 +77,18 @@ class SessionDeletions:
         self._engine = engine
         self._statements = statements
 
-    def delete(self, connection: Connection, wanted: Sequence[SessionDeletion]) -> list[Deleted | AmbiguousSession]:
+    def delete(self, connection: Connection, wanted: Sequence[SessionDeletion]) -> list[Deletion]:
         """Returns an outcome each. Of the same session the first one deletes."""
-        outcomes: list[Deleted | AmbiguousSession] = []
+        outcomes: list[Deletion] = []
         found: dict[int, Row[Any] | Record] = {}
         for each in wanted:
             try:
                 row = require_prepared(connection, self._statements, each.tenant, each.ref)
+                if each.uid:
+                    require_uid(session_of(row), each.uid)
             except SessionNotFound:
                 outcomes.append(Deleted(None))
-            except AmbiguousSession as error:
+            except (AmbiguousSession, VersionMismatch) as error:
                 outcomes.append(error)
             else:
                 # Events never leave a log, so this is their number.

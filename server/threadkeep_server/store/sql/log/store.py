@@ -175,8 +175,8 @@ class SqlSessions:
     ) -> Session:
         return await self._writes.update(SessionUpdate(tenant, ref, change, operation))
 
-    async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
-        deleted = await self._writes.delete(SessionDeletion(tenant, ref, self._clock()))
+    async def delete_session(self, tenant: str, ref: SessionRef, uid: str = "") -> int | None:
+        deleted = await self._writes.delete(SessionDeletion(tenant, ref, self._clock(), uid))
         if deleted.events is not None:
             self._hint()
         return deleted.events

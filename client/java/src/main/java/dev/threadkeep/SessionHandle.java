@@ -180,7 +180,19 @@ public final class SessionHandle extends SessionWindow {
    * @return what was deleted
    */
   public DeleteSessionResponse delete(boolean purgeMemories) {
-    return client.run(SessionOperations.delete(ref, purgeMemories));
+    return delete(purgeMemories, "");
+  }
+
+  /**
+   * Deletes the session and its events, if it is the one with this uid. Succeeds if it does not exist. Reason: VERSION_MISMATCH if
+   * it was deleted and created again.
+   *
+   * @param purgeMemories whether to delete the memories that came from it too
+   * @param uid uid of the session; "" means any
+   * @return what was deleted
+   */
+  public DeleteSessionResponse delete(boolean purgeMemories, String uid) {
+    return client.run(SessionOperations.delete(ref, purgeMemories, uid));
   }
 
   /**

@@ -154,7 +154,8 @@ class AsyncServerTest {
     long version = session.get().join().getLogVersion();
     assertTrue(session.replaceEvents(List.of(Events.user("f")), version).join().getReplaced());
     assertEquals(1, session.clear(r -> {}).join().getRemoved());
-    assertTrue(session.delete().join().getDeleted());
+    assertEquals(Reason.VERSION_MISMATCH, reason(session.delete(false, "another")));
+    assertTrue(session.delete(false, session.get().join().getUid()).join().getDeleted());
   }
 
   private void compactions(AsyncSessionHandle session) {

@@ -32,6 +32,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private DeleteSessionRequest() {
+    uid_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -102,6 +103,55 @@ private static final long serialVersionUID = 0L;
     return purgeMemories_;
   }
 
+  public static final int UID_FIELD_NUMBER = 3;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object uid_ = "";
+  /**
+   * <pre>
+   * Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+   * under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+   * </pre>
+   *
+   * <code>string uid = 3 [json_name = "uid"];</code>
+   * @return The uid.
+   */
+  @java.lang.Override
+  public java.lang.String getUid() {
+    java.lang.Object ref = uid_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      uid_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+   * under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+   * </pre>
+   *
+   * <code>string uid = 3 [json_name = "uid"];</code>
+   * @return The bytes for uid.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getUidBytes() {
+    java.lang.Object ref = uid_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      uid_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -122,6 +172,9 @@ private static final long serialVersionUID = 0L;
     if (purgeMemories_ != false) {
       output.writeBool(2, purgeMemories_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(uid_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 3, uid_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -138,6 +191,9 @@ private static final long serialVersionUID = 0L;
     if (purgeMemories_ != false) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(2, purgeMemories_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(uid_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(3, uid_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -161,6 +217,8 @@ private static final long serialVersionUID = 0L;
     }
     if (getPurgeMemories()
         != other.getPurgeMemories()) return false;
+    if (!getUid()
+        .equals(other.getUid())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -179,6 +237,8 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + PURGE_MEMORIES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getPurgeMemories());
+    hash = (37 * hash) + UID_FIELD_NUMBER;
+    hash = (53 * hash) + getUid().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -326,6 +386,7 @@ private static final long serialVersionUID = 0L;
         sessionBuilder_ = null;
       }
       purgeMemories_ = false;
+      uid_ = "";
       return this;
     }
 
@@ -369,6 +430,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.purgeMemories_ = purgeMemories_;
       }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.uid_ = uid_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -389,6 +453,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getPurgeMemories() != false) {
         setPurgeMemories(other.getPurgeMemories());
+      }
+      if (!other.getUid().isEmpty()) {
+        uid_ = other.uid_;
+        bitField0_ |= 0x00000004;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -428,6 +497,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 26: {
+              uid_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -645,6 +719,103 @@ private static final long serialVersionUID = 0L;
     public Builder clearPurgeMemories() {
       bitField0_ = (bitField0_ & ~0x00000002);
       purgeMemories_ = false;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object uid_ = "";
+    /**
+     * <pre>
+     * Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+     * under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+     * </pre>
+     *
+     * <code>string uid = 3 [json_name = "uid"];</code>
+     * @return The uid.
+     */
+    public java.lang.String getUid() {
+      java.lang.Object ref = uid_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        uid_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+     * under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+     * </pre>
+     *
+     * <code>string uid = 3 [json_name = "uid"];</code>
+     * @return The bytes for uid.
+     */
+    public com.google.protobuf.ByteString
+        getUidBytes() {
+      java.lang.Object ref = uid_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        uid_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+     * under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+     * </pre>
+     *
+     * <code>string uid = 3 [json_name = "uid"];</code>
+     * @param value The uid to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUid(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      uid_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+     * under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+     * </pre>
+     *
+     * <code>string uid = 3 [json_name = "uid"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUid() {
+      uid_ = getDefaultInstance().getUid();
+      bitField0_ = (bitField0_ & ~0x00000004);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+     * under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+     * </pre>
+     *
+     * <code>string uid = 3 [json_name = "uid"];</code>
+     * @param value The bytes for uid to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUidBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      uid_ = value;
+      bitField0_ |= 0x00000004;
       onChanged();
       return this;
     }

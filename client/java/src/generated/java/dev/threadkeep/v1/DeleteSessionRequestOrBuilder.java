@@ -47,4 +47,26 @@ public interface DeleteSessionRequestOrBuilder extends
    * @return The purgeMemories.
    */
   boolean getPurgeMemories();
+
+  /**
+   * <pre>
+   * Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+   * under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+   * </pre>
+   *
+   * <code>string uid = 3 [json_name = "uid"];</code>
+   * @return The uid.
+   */
+  java.lang.String getUid();
+  /**
+   * <pre>
+   * Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
+   * under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
+   * </pre>
+   *
+   * <code>string uid = 3 [json_name = "uid"];</code>
+   * @return The bytes for uid.
+   */
+  com.google.protobuf.ByteString
+      getUidBytes();
 }

@@ -561,6 +561,7 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
      * </pre>
      */
     default void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
@@ -753,6 +754,7 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
      * </pre>
      */
     public void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
@@ -929,6 +931,7 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) throws io.grpc.StatusException {
@@ -1100,6 +1103,7 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) {
@@ -1278,6 +1282,7 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteSessionResponse> deleteSession(

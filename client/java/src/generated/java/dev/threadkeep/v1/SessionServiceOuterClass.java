@@ -307,76 +307,76 @@ public final class SessionServiceOuterClass {
       "\tnewUserId\022!\n\014operation_id\030\003 \001(\tR\013operat" +
       "ionId\"c\n\023MoveSessionResponse\0220\n\007session\030" +
       "\001 \001(\0132\026.threadkeep.v1.SessionR\007session\022\032" +
-      "\n\010replayed\030\002 \001(\010R\010replayed\"r\n\024DeleteSess" +
-      "ionRequest\0223\n\007session\030\001 \001(\0132\031.threadkeep" +
-      ".v1.SessionRefR\007session\022%\n\016purge_memorie" +
-      "s\030\002 \001(\010R\rpurgeMemories\"\203\001\n\025DeleteSession" +
-      "Response\022\030\n\007deleted\030\001 \001(\010R\007deleted\022%\n\016de" +
-      "leted_events\030\002 \001(\003R\rdeletedEvents\022)\n\020del" +
-      "eted_memories\030\003 \001(\003R\017deletedMemories\"\212\001\n" +
-      "\034DeleteExpiredSessionsRequest\0222\n\006before\030" +
-      "\001 \001(\0132\032.google.protobuf.TimestampR\006befor" +
-      "e\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001(" +
-      "\tR\006userIdB\006\n\004_app\"^\n\035DeleteExpiredSessio" +
-      "nsResponse\022)\n\020deleted_sessions\030\001 \001(\003R\017de" +
-      "letedSessions\022\022\n\004more\030\002 \001(\010R\004more\"j\n\021Del" +
-      "eteUserRequest\022\027\n\007user_id\030\001 \001(\tR\006userId\022" +
-      "\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id\030\003 \001" +
-      "(\tR\trequestIdB\006\n\004_app\"a\n\022DeleteUserRespo" +
-      "nse\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v1.Era" +
-      "sureReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004more" +
-      "\"P\n\020DeleteAppRequest\022\025\n\003app\030\001 \001(\tH\000R\003app" +
-      "\210\001\001\022\035\n\nrequest_id\030\002 \001(\tR\trequestIdB\006\n\004_a" +
-      "pp\"`\n\021DeleteAppResponse\0227\n\007receipt\030\001 \001(\013" +
-      "2\035.threadkeep.v1.ErasureReceiptR\007receipt" +
-      "\022\022\n\004more\030\002 \001(\010R\004more\"\230\002\n\024DeleteByLabelRe" +
-      "quest\022G\n\006labels\030\001 \003(\0132/.threadkeep.v1.De" +
-      "leteByLabelRequest.LabelsEntryR\006labels\022\025" +
-      "\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006" +
-      "userId\022%\n\016purge_memories\030\004 \001(\010R\rpurgeMem" +
-      "ories\022\035\n\nrequest_id\030\005 \001(\tR\trequestId\0329\n\013" +
-      "LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002" +
-      " \001(\tR\005value:\0028\001B\006\n\004_app\"d\n\025DeleteByLabel" +
-      "Response\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v" +
-      "1.ErasureReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R" +
-      "\004more*\273\001\n\014SessionOrder\022\035\n\031SESSION_ORDER_" +
-      "UNSPECIFIED\020\000\022$\n SESSION_ORDER_CREATED_L" +
-      "AST_FIRST\020\001\022\037\n\033SESSION_ORDER_CREATED_FIR" +
-      "ST\020\002\022$\n SESSION_ORDER_UPDATED_LAST_FIRST" +
-      "\020\003\022\037\n\033SESSION_ORDER_UPDATED_FIRST\020\0042\253\t\n\016" +
-      "SessionService\022c\n\rCreateSession\022#.thread" +
-      "keep.v1.CreateSessionRequest\032$.threadkee" +
-      "p.v1.CreateSessionResponse\"\007\220\002\000\210\266\030\003\022]\n\013F" +
-      "orkSession\022!.threadkeep.v1.ForkSessionRe" +
-      "quest\032\".threadkeep.v1.ForkSessionRespons" +
-      "e\"\007\220\002\002\210\266\030\003\022Z\n\nGetSession\022 .threadkeep.v1" +
-      ".GetSessionRequest\032!.threadkeep.v1.GetSe" +
-      "ssionResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListSessions\022\"" +
-      ".threadkeep.v1.ListSessionsRequest\032#.thr" +
-      "eadkeep.v1.ListSessionsResponse\"\007\220\002\001\210\266\030\002" +
-      "\022W\n\tListUsers\022\037.threadkeep.v1.ListUsersR" +
-      "equest\032 .threadkeep.v1.ListUsersResponse" +
-      "\"\007\220\002\001\210\266\030\002\022c\n\rUpdateSession\022#.threadkeep." +
-      "v1.UpdateSessionRequest\032$.threadkeep.v1." +
-      "UpdateSessionResponse\"\007\220\002\002\210\266\030\003\022]\n\013MoveSe" +
-      "ssion\022!.threadkeep.v1.MoveSessionRequest" +
-      "\032\".threadkeep.v1.MoveSessionResponse\"\007\220\002" +
-      "\002\210\266\030\005\022c\n\rDeleteSession\022#.threadkeep.v1.D" +
-      "eleteSessionRequest\032$.threadkeep.v1.Dele" +
-      "teSessionResponse\"\007\220\002\002\210\266\030\005\022{\n\025DeleteExpi" +
-      "redSessions\022+.threadkeep.v1.DeleteExpire" +
-      "dSessionsRequest\032,.threadkeep.v1.DeleteE" +
-      "xpiredSessionsResponse\"\007\220\002\002\210\266\030\005\022Z\n\nDelet" +
-      "eUser\022 .threadkeep.v1.DeleteUserRequest\032" +
-      "!.threadkeep.v1.DeleteUserResponse\"\007\220\002\002\210" +
-      "\266\030\005\022W\n\tDeleteApp\022\037.threadkeep.v1.DeleteA" +
-      "ppRequest\032 .threadkeep.v1.DeleteAppRespo" +
-      "nse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteByLabel\022#.threadke" +
-      "ep.v1.DeleteByLabelRequest\032$.threadkeep." +
-      "v1.DeleteByLabelResponse\"\007\220\002\002\210\266\030\005BU\n\021dev" +
-      ".threadkeep.v1P\001Z>github.com/threadkeep/" +
-      "threadkeep-go/threadkeep/v1;threadkeepv1" +
-      "b\006proto3"
+      "\n\010replayed\030\002 \001(\010R\010replayed\"\204\001\n\024DeleteSes" +
+      "sionRequest\0223\n\007session\030\001 \001(\0132\031.threadkee" +
+      "p.v1.SessionRefR\007session\022%\n\016purge_memori" +
+      "es\030\002 \001(\010R\rpurgeMemories\022\020\n\003uid\030\003 \001(\tR\003ui" +
+      "d\"\203\001\n\025DeleteSessionResponse\022\030\n\007deleted\030\001" +
+      " \001(\010R\007deleted\022%\n\016deleted_events\030\002 \001(\003R\rd" +
+      "eletedEvents\022)\n\020deleted_memories\030\003 \001(\003R\017" +
+      "deletedMemories\"\212\001\n\034DeleteExpiredSession" +
+      "sRequest\0222\n\006before\030\001 \001(\0132\032.google.protob" +
+      "uf.TimestampR\006before\022\025\n\003app\030\002 \001(\tH\000R\003app" +
+      "\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006userIdB\006\n\004_app\"^\n\035" +
+      "DeleteExpiredSessionsResponse\022)\n\020deleted" +
+      "_sessions\030\001 \001(\003R\017deletedSessions\022\022\n\004more" +
+      "\030\002 \001(\010R\004more\"j\n\021DeleteUserRequest\022\027\n\007use" +
+      "r_id\030\001 \001(\tR\006userId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001" +
+      "\001\022\035\n\nrequest_id\030\003 \001(\tR\trequestIdB\006\n\004_app" +
+      "\"a\n\022DeleteUserResponse\0227\n\007receipt\030\001 \001(\0132" +
+      "\035.threadkeep.v1.ErasureReceiptR\007receipt\022" +
+      "\022\n\004more\030\002 \001(\010R\004more\"P\n\020DeleteAppRequest\022" +
+      "\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id\030\002 \001" +
+      "(\tR\trequestIdB\006\n\004_app\"`\n\021DeleteAppRespon" +
+      "se\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v1.Eras" +
+      "ureReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004more\"" +
+      "\230\002\n\024DeleteByLabelRequest\022G\n\006labels\030\001 \003(\013" +
+      "2/.threadkeep.v1.DeleteByLabelRequest.La" +
+      "belsEntryR\006labels\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001" +
+      "\022\027\n\007user_id\030\003 \001(\tR\006userId\022%\n\016purge_memor" +
+      "ies\030\004 \001(\010R\rpurgeMemories\022\035\n\nrequest_id\030\005" +
+      " \001(\tR\trequestId\0329\n\013LabelsEntry\022\020\n\003key\030\001 " +
+      "\001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006\n\004_a" +
+      "pp\"d\n\025DeleteByLabelResponse\0227\n\007receipt\030\001" +
+      " \001(\0132\035.threadkeep.v1.ErasureReceiptR\007rec" +
+      "eipt\022\022\n\004more\030\002 \001(\010R\004more*\273\001\n\014SessionOrde" +
+      "r\022\035\n\031SESSION_ORDER_UNSPECIFIED\020\000\022$\n SESS" +
+      "ION_ORDER_CREATED_LAST_FIRST\020\001\022\037\n\033SESSIO" +
+      "N_ORDER_CREATED_FIRST\020\002\022$\n SESSION_ORDER" +
+      "_UPDATED_LAST_FIRST\020\003\022\037\n\033SESSION_ORDER_U" +
+      "PDATED_FIRST\020\0042\253\t\n\016SessionService\022c\n\rCre" +
+      "ateSession\022#.threadkeep.v1.CreateSession" +
+      "Request\032$.threadkeep.v1.CreateSessionRes" +
+      "ponse\"\007\220\002\000\210\266\030\003\022]\n\013ForkSession\022!.threadke" +
+      "ep.v1.ForkSessionRequest\032\".threadkeep.v1" +
+      ".ForkSessionResponse\"\007\220\002\002\210\266\030\003\022Z\n\nGetSess" +
+      "ion\022 .threadkeep.v1.GetSessionRequest\032!." +
+      "threadkeep.v1.GetSessionResponse\"\007\220\002\001\210\266\030" +
+      "\002\022`\n\014ListSessions\022\".threadkeep.v1.ListSe" +
+      "ssionsRequest\032#.threadkeep.v1.ListSessio" +
+      "nsResponse\"\007\220\002\001\210\266\030\002\022W\n\tListUsers\022\037.threa" +
+      "dkeep.v1.ListUsersRequest\032 .threadkeep.v" +
+      "1.ListUsersResponse\"\007\220\002\001\210\266\030\002\022c\n\rUpdateSe" +
+      "ssion\022#.threadkeep.v1.UpdateSessionReque" +
+      "st\032$.threadkeep.v1.UpdateSessionResponse" +
+      "\"\007\220\002\002\210\266\030\003\022]\n\013MoveSession\022!.threadkeep.v1" +
+      ".MoveSessionRequest\032\".threadkeep.v1.Move" +
+      "SessionResponse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteSessio" +
+      "n\022#.threadkeep.v1.DeleteSessionRequest\032$" +
+      ".threadkeep.v1.DeleteSessionResponse\"\007\220\002" +
+      "\002\210\266\030\005\022{\n\025DeleteExpiredSessions\022+.threadk" +
+      "eep.v1.DeleteExpiredSessionsRequest\032,.th" +
+      "readkeep.v1.DeleteExpiredSessionsRespons" +
+      "e\"\007\220\002\002\210\266\030\005\022Z\n\nDeleteUser\022 .threadkeep.v1" +
+      ".DeleteUserRequest\032!.threadkeep.v1.Delet" +
+      "eUserResponse\"\007\220\002\002\210\266\030\005\022W\n\tDeleteApp\022\037.th" +
+      "readkeep.v1.DeleteAppRequest\032 .threadkee" +
+      "p.v1.DeleteAppResponse\"\007\220\002\002\210\266\030\005\022c\n\rDelet" +
+      "eByLabel\022#.threadkeep.v1.DeleteByLabelRe" +
+      "quest\032$.threadkeep.v1.DeleteByLabelRespo" +
+      "nse\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z>git" +
+      "hub.com/threadkeep/threadkeep-go/threadk" +
+      "eep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -527,7 +527,7 @@ public final class SessionServiceOuterClass {
     internal_static_threadkeep_v1_DeleteSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteSessionRequest_descriptor,
-        new java.lang.String[] { "Session", "PurgeMemories", });
+        new java.lang.String[] { "Session", "PurgeMemories", "Uid", });
     internal_static_threadkeep_v1_DeleteSessionResponse_descriptor =
       getDescriptor().getMessageTypes().get(17);
     internal_static_threadkeep_v1_DeleteSessionResponse_fieldAccessorTable = new

@@ -187,7 +187,19 @@ public final class AsyncSessionHandle extends AsyncSessionWindow {
    * @return a future of what was deleted
    */
   public CompletableFuture<DeleteSessionResponse> delete(boolean purgeMemories) {
-    return client.start(() -> SessionOperations.delete(ref, purgeMemories));
+    return delete(purgeMemories, "");
+  }
+
+  /**
+   * Deletes the session and its events, if it is the one with this uid. Succeeds if it does not exist. Reason: VERSION_MISMATCH if
+   * it was deleted and created again.
+   *
+   * @param purgeMemories whether to delete the memories that came from it too
+   * @param uid uid of the session; "" means any
+   * @return a future of what was deleted
+   */
+  public CompletableFuture<DeleteSessionResponse> delete(boolean purgeMemories, String uid) {
+    return client.start(() -> SessionOperations.delete(ref, purgeMemories, uid));
   }
 
   /**

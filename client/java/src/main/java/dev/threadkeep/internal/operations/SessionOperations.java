@@ -92,8 +92,8 @@ public final class SessionOperations {
     return Operation.of(SessionServiceGrpc.getMoveSessionMethod(), request, MoveSessionResponse::getSession);
   }
 
-  public static Operation<DeleteSessionResponse> delete(SessionRef ref, boolean purgeMemories) {
-    var request = DeleteSessionRequest.newBuilder().setSession(ref).setPurgeMemories(purgeMemories).build();
+  public static Operation<DeleteSessionResponse> delete(SessionRef ref, boolean purgeMemories, String uid) {
+    var request = DeleteSessionRequest.newBuilder().setSession(ref).setPurgeMemories(purgeMemories).setUid(uid).build();
     return Operation.of(SessionServiceGrpc.getDeleteSessionMethod(), request);
   }
 
