@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.databases.postgres import PostgresCluster
+from tests.support.servers.server_process import ServerProcess, fork_server
 from threadkeep import Client
 from threadkeep.v1.server_service_pb2 import FleetServer
 from threadkeep_server.app.server import Running
@@ -68,5 +69,12 @@ def test_servers_of_a_fleet_see_each_other_come_crash_and_leave(
                 postgres.execute(f"INSERT INTO servers VALUES ({row})", database="fleet_of_two")
             eventually(lambda: len(servers(one)) == 2)
             assert [(each.id, each.gone) for each in servers(one)] == [("crashed", True), (first, False)]
+            (tmp_path / "three").mkdir()
+            with ServerProcess(fork_server(), tmp_path / "three", database_url=url) as three:
+                three.start()
+                eventually(lambda: [each.gone for each in servers(one)] == [True, False, False])
+                three.kill()
+                monkeypatch.setattr(fleet, "_GONE_AFTER_NS", 10**9)
+                eventually(lambda: [each.gone for each in servers(one)] == [True, False, True])
     finally:
         postgres.drop_database("fleet_of_two")

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from ..domain.model import SECOND_NS, Caller
 from ..domain.roles import ADMIN, OPS
-from ..store.contract.maintenance import MaintenanceStore, ServerRow
+from ..store.contract.maintenance import MaintenanceStore, ServerRow, Signs
 
 BEATS_EVERY_S: Final = 20.0
 _GONE_AFTER_NS: Final = 60 * SECOND_NS
@@ -31,13 +31,22 @@ class FleetServer:
 
 
 class Fleet:
-    """Writes the row of this server and keeps those of the others, as of its last beat. `clock` returns nanoseconds."""
+    """Writes the row of this server and keeps those of the others, as of its last beat. `clock` returns nanoseconds,
+    and `timer` those since any moment."""
 
-    def __init__(self, store: MaintenanceStore, own: ServerRow, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        store: MaintenanceStore,
+        own: ServerRow,
+        clock: Callable[[], int] = time.time_ns,
+        timer: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
         self._store = store
         self._own = own
         self._clock = clock
-        self._rows: Sequence[ServerRow] = (own,)
+        self._timer = timer
+        self._signs = Signs((own,), own.seen_time)
+        self._read_at = timer()
         self._leaving = asyncio.Event()
 
     async def run(self) -> None:
@@ -57,8 +66,8 @@ class Fleet:
 
     async def beat(self) -> None:
         """Stores a sign of life, and reads those of the others."""
-        now = self._clock()
-        self._rows = await self._store.put_server(replace(self._own, seen_time=now), now - _FORGOTTEN_AFTER_NS)
+        self._signs = await self._store.put_server(replace(self._own, seen_time=self._clock()), _FORGOTTEN_AFTER_NS)
+        self._read_at = self._timer()
 
     def leave(self) -> None:
         """Ends `run`, which then removes the row of this server: after its last beat, which would store it again."""
@@ -68,8 +77,8 @@ class Fleet:
         """Returns the servers, the first started first; none for a caller that may not know them."""
         if caller.is_bound or not caller.roles & {ADMIN, OPS}:
             return []
-        now = self._clock()
-        others = [row for row in self._rows if row.id != self._own.id]
+        now = self._signs.now + self._timer() - self._read_at
+        others = [row for row in self._signs.rows if row.id != self._own.id]
         rows = sorted([*others, replace(self._own, seen_time=now)], key=lambda row: (row.start_time, row.id))
         shown = rows if OPS in caller.roles else [replace(row, metrics_address="") for row in rows]
         return [FleetServer(row, now - row.seen_time > _GONE_AFTER_NS, row.id == self._own.id) for row in shown]

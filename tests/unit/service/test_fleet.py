@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,11 @@ from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.domain.roles import DATA, EVERY, granted
 from threadkeep_server.service import fleet as module
 from threadkeep_server.service.fleet import Fleet
-from threadkeep_server.store.contract.maintenance import ServerRow
+from threadkeep_server.store.contract.maintenance import ServerRow, Signs
 
 OWN = ServerRow("own", "1.0", 100 * SECOND_NS, 100 * SECOND_NS, "a:1")
+NOW = 1_000_000 * SECOND_NS
+DAY_NS = 86_400 * SECOND_NS
 OPERATOR = Caller("acme", roles=granted(["ops"]))
 
 
@@ -28,31 +30,32 @@ class FakeStore:
         self.failures = 0
         self.stored = asyncio.Event()
 
-    async def put_server(self, own: ServerRow, forget_before: int) -> Sequence[ServerRow]:
+    async def put_server(self, own: ServerRow, forget_after: int) -> Signs:
         if self.failures:
             self.failures -= 1
             raise OSError
         self.rows = [row for row in self.rows if row.id != own.id] + [own]
-        self.forgotten = forget_before
+        self.forgotten = forget_after
         self.stored.set()
-        return list(self.rows)
+        return Signs(list(self.rows), NOW)
 
     async def remove_server(self, server_id: str) -> None:
         self.rows = [row for row in self.rows if row.id != server_id]
 
 
-def opened(store: FakeStore, now: int = 1_000) -> Fleet:
+def opened(store: FakeStore, timer: Callable[[], int] = lambda: 0) -> Fleet:
+    """A server whose clock is a day behind that of the store."""
     kept: Any = store
-    return Fleet(kept, OWN, lambda: now * SECOND_NS)
+    return Fleet(kept, OWN, lambda: NOW - DAY_NS, timer)
 
 
 async def test_a_server_without_a_sign_of_life_is_gone() -> None:
     quick, slow = (
-        replace(OWN, id=name, start_time=at, seen_time=(1_000 - age) * SECOND_NS)
-        for name, at, age in (("b", 2, 60), ("a", 1, 61))
+        replace(OWN, id=name, start_time=at, seen_time=NOW - age * SECOND_NS) for name, at, age in (("b", 2, 50), ("a", 1, 61))
     )
     store = FakeStore(quick, slow)
-    fleet = opened(store)
+    passed = [0]
+    fleet = opened(store, lambda: passed[0] * SECOND_NS)
     assert [each.row.id for each in fleet.servers(OPERATOR)] == ["own"]
     await fleet.beat()
     assert [(each.row.id, each.gone, each.answering) for each in fleet.servers(OPERATOR)] == [
@@ -60,8 +63,9 @@ async def test_a_server_without_a_sign_of_life_is_gone() -> None:
         ("b", False, False),
         ("own", False, True),
     ]
-    assert store.rows[-1].seen_time == 1_000 * SECOND_NS
-    assert store.forgotten == (1_000 - 3_600) * SECOND_NS
+    assert store.forgotten == 3_600 * SECOND_NS
+    passed[0] = 11
+    assert [each.gone for each in fleet.servers(OPERATOR)] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -684,7 +684,7 @@ type FleetServer struct {
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// Time at which it started, by its clock.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// Time of its last sign of life, by its clock. It gives one every 20 seconds.
+	// Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
 	SeenTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen_time,json=seenTime,proto3" json:"seen_time,omitempty"`
 	// Host and port where it serves metrics. Empty if that is not known, and for callers without the role OPS.
 	MetricsAddress string `protobuf:"bytes,5,opt,name=metrics_address,json=metricsAddress,proto3" json:"metrics_address,omitempty"`

@@ -345,7 +345,7 @@ class FleetServer(google.protobuf.message.Message):
 
     @property
     def seen_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """Time of its last sign of life, by its clock. It gives one every 20 seconds."""
+        """Time of its last sign of life, by the clock of the database. It gives one every 20 seconds."""
 
     def __init__(
         self,

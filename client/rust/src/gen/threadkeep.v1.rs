@@ -7011,7 +7011,7 @@ pub struct FleetServer {
     /// Time at which it started, by its clock.
     #[prost(message, optional, tag = "3")]
     pub start_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// Time of its last sign of life, by its clock. It gives one every 20 seconds.
+    /// Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
     #[prost(message, optional, tag = "4")]
     pub seen_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Host and port where it serves metrics. Empty if that is not known, and for callers without the role OPS.

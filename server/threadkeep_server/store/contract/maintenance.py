@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,21 @@ class StoreInfo:
 
 @dataclass(frozen=True, slots=True)
 class ServerRow:
-    """A server's sign of life. Times are nanoseconds since the epoch, by the clock of that server."""
+    """A server's sign of life. Times are nanoseconds since the epoch: `start_time` by the clock of that server, `seen_time` by
+    that of the store."""
 
     id: str
     version: str
     start_time: int
     seen_time: int
     metrics_address: str
+
+
+class Signs(NamedTuple):
+    """The signs of life of all servers, in any order. `now`: the time of the store's clock when they were read."""
+
+    rows: Sequence[ServerRow]
+    now: int
 
 
 class MaintenanceStore(Protocol):
@@ -51,9 +59,10 @@ class MaintenanceStore(Protocol):
         stored. Of concurrent callers that expect the same value, one wins."""
         ...
 
-    async def put_server(self, own: ServerRow, forget_before: int) -> Sequence[ServerRow]:
-        """Stores the sign of life of a server in the place of its last one, removes those from before a time, and returns all,
-        in any order. A store that only one server can use writes nothing and returns `own`."""
+    async def put_server(self, own: ServerRow, forget_after: int) -> Signs:
+        """Stores a sign of life of a server in the place of its last one, removes those of more than so many nanoseconds ago,
+        and returns all. The store's clock decides: those of servers differ. A store that only one server can use writes
+        nothing and returns `own`."""
         ...
 
     async def remove_server(self, server_id: str) -> None:

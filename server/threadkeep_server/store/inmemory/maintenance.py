@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ...domain.model import Session
 from ...domain.sweeping import SweepFacts
 from ..contract.codec import Codec
-from ..contract.maintenance import ServerRow
+from ..contract.maintenance import ServerRow, Signs
 from ..contract.sessions import EXPIRED, Expired
 from .logs import InMemoryLogs, Log
 
@@ -54,8 +54,8 @@ class InMemoryMaintenance(InMemoryLogs):
     async def note(self, name: str) -> str | None:
         return self._notes.get(name)
 
-    async def put_server(self, own: ServerRow, forget_before: int) -> Sequence[ServerRow]:
-        return [own]
+    async def put_server(self, own: ServerRow, forget_after: int) -> Signs:
+        return Signs([own], own.seen_time)
 
     async def remove_server(self, server_id: str) -> None:
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -11,7 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from ...domain.errors import StoreUnavailable
-from ..contract.maintenance import ServerRow, StoreInfo
+from ...domain.model import SECOND_NS
+from ..contract.maintenance import ServerRow, Signs, StoreInfo
 from .engine.base import Capability
 from .log import session_queries
 from .log.store import GroupedWrites
@@ -25,6 +25,8 @@ _UNWELL_FOR_S: Final = 30.0
 """How long a failed write counts without another: a server that is given no calls could not show that it has recovered."""
 _NOTES = "n:"
 """Prefix of the keys of notes in the table of facts."""
+_NOW: Final = sa.select(sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * SECOND_NS, sa.BigInteger()))
+"""Nanoseconds, by the clock of a database that servers share."""
 
 
 class SqlMaintenance:
@@ -44,10 +46,10 @@ class SqlMaintenance:
     async def put_note(self, name: str, value: str, expected: str | None) -> bool:
         return await self._units.write(lambda connection: _put_note(connection, _NOTES + name, value, expected))
 
-    async def put_server(self, own: ServerRow, forget_before: int) -> Sequence[ServerRow]:
+    async def put_server(self, own: ServerRow, forget_after: int) -> Signs:
         if Capability.SHARED not in self._engine.capabilities:
-            return [own]
-        return await self._units.write(lambda connection: _put_server(connection, own, forget_before))
+            return Signs([own], own.seen_time)
+        return await self._units.write(lambda connection: _put_server(connection, own, forget_after))
 
     async def remove_server(self, server_id: str) -> None:
         if Capability.SHARED in self._engine.capabilities:
@@ -81,12 +83,13 @@ class SqlMaintenance:
         return problem if recent and problem in self._engine.of_writes else None
 
 
-def _put_server(connection: Connection, own: ServerRow, forget_before: int) -> list[ServerRow]:
-    changed = servers.update().where(servers.c.id == own.id).values(seen_time=own.seen_time)
+def _put_server(connection: Connection, own: ServerRow, forget_after: int) -> Signs:
+    now: int = connection.execute(_NOW).scalar_one()
+    changed = servers.update().where(servers.c.id == own.id).values(seen_time=now)
     if not connection.execute(changed).rowcount:
-        connection.execute(servers.insert(), asdict(own))
-    connection.execute(servers.delete().where(servers.c.seen_time < forget_before))
-    return [ServerRow(*row) for row in connection.execute(sa.select(servers))]
+        connection.execute(servers.insert(), asdict(own) | {"seen_time": now})
+    connection.execute(servers.delete().where(servers.c.seen_time < now - forget_after))
+    return Signs([ServerRow(*row) for row in connection.execute(sa.select(servers))], now)
 
 
 def _put_note(connection: Connection, key: str, value: str, expected: str | None) -> bool:

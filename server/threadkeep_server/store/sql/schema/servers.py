@@ -6,7 +6,8 @@ from sqlalchemy import BigInteger, Column, Table, Text
 
 from .tables import metadata
 
-# A row per running server; its clock writes the times. A server that stops deletes its row, others those of crashed ones.
+# A row per running server. Its clock writes the start_time, that of the database the seen_time. A server that stops deletes its
+# row, others those of crashed ones.
 servers = Table(
     "servers",
     metadata,

@@ -435,7 +435,7 @@ export type FleetServer = Message<"threadkeep.v1.FleetServer"> & {
   startTime?: Timestamp | undefined;
 
   /**
-   * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+   * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
    *
    * @generated from field: google.protobuf.Timestamp seen_time = 4;
    */

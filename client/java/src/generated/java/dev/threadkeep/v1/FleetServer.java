@@ -187,7 +187,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp seenTime_;
   /**
    * <pre>
-   * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+   * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -199,7 +199,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+   * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -211,7 +211,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+   * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -1122,7 +1122,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> seenTimeBuilder_;
     /**
      * <pre>
-     * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+     * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -1133,7 +1133,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+     * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -1148,7 +1148,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+     * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -1168,7 +1168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+     * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -1186,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+     * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -1211,7 +1211,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+     * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -1228,7 +1228,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+     * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -1240,7 +1240,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+     * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -1255,7 +1255,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+     * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>

@@ -79,7 +79,7 @@ public interface FleetServerOrBuilder extends
 
   /**
    * <pre>
-   * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+   * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -88,7 +88,7 @@ public interface FleetServerOrBuilder extends
   boolean hasSeenTime();
   /**
    * <pre>
-   * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+   * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
@@ -97,7 +97,7 @@ public interface FleetServerOrBuilder extends
   com.google.protobuf.Timestamp getSeenTime();
   /**
    * <pre>
-   * Time of its last sign of life, by its clock. It gives one every 20 seconds.
+   * Time of its last sign of life, by the clock of the database. It gives one every 20 seconds.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp seen_time = 4 [json_name = "seenTime"];</code>
