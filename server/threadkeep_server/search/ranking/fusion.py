@@ -10,7 +10,7 @@ from ...domain.search import Scored
 
 OF_MEANING = 0.6
 """What the nearest document in meaning gets, in parts of what the best one in words has."""
-OF_SPELLING = 0.1
+OF_SPELLING = 0.2
 """The same with an embedder that compares spellings, which words do better."""
 
 
