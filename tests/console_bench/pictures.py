@@ -90,7 +90,13 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as scratch,
-        ServerProcess(fork_server(), Path(scratch), http_address=f"127.0.0.1:{free_port()}", embedder="hashing") as server,
+        ServerProcess(
+            fork_server(),
+            Path(scratch),
+            http_address=f"127.0.0.1:{free_port()}",
+            embedder="hashing",
+            audit_log=str(Path(scratch, "audit.log")),
+        ) as server,
         sync_playwright() as playwright,
         chromium(playwright) as browser,
     ):
