@@ -38,8 +38,10 @@ def test_the_state_has_a_history_and_forks_and_branches_are_drawn(
     forks = page.get_by_role("list", name="Forks").get_by_role("listitem")
     expect(forks).to_have_count(3)
     expect(forks.nth(2)).to_contain_text("leaf")
+    client.session("leaf").delete()  # while its details are shown
+    expect(page.get_by_text("This session was deleted.")).to_be_visible()
     client.session("root").delete()
-    page.reload()
+    page.goto(f"http://{server.http_address}/console/details?app=shop&user=alice&id=twig")
     expect(forks.nth(0)).to_contain_text("does not exist any more")
 
 

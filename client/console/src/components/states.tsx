@@ -3,6 +3,7 @@
 import { ThreadkeepError } from "@threadkeep/client";
 import type { ReactNode } from "react";
 
+import type { EndingKind } from "../api/use-ending";
 import { adviceFor, text } from "../text";
 
 export function Loading({ label = text.states.loading }: { label?: string }) {
@@ -44,6 +45,11 @@ export function Failure({ error, retry }: { error: Error; retry?: (() => void) |
       )}
     </div>
   );
+}
+
+/** Says how the session ended that a page is about, while it was open. */
+export function Ending({ ending }: { ending: EndingKind | undefined }) {
+  return ending && <p className="notice failed" role="alert">{ending === "deleted" ? text.session.gone : text.session.moved}</p>;
 }
 
 export function NotFound() {

@@ -3,10 +3,11 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { CompactionService, EventService, SessionService } from "@threadkeep/client/v1";
 
+import { useEnding, useSessionChanges } from "../../api/use-ending";
 import { ChooseSession } from "../../components/choose-session";
 import { Gauge } from "../../components/gauge";
 import { SessionHead } from "../../components/session-head";
-import { Failure, Loading } from "../../components/states";
+import { Ending, Failure, Loading } from "../../components/states";
 import { text } from "../../text";
 import { Compact } from "./compact";
 import { ContextControls } from "./context-controls";
@@ -26,6 +27,8 @@ export function ContextPage() {
   const context = useQuery(EventService.method.getContext, request, { enabled, staleTime: 0, placeholderData: keepPreviousData });
   const scope = { kind: { case: "session", value: ref } } as const;
   const policy = useQuery(CompactionService.method.getCompactionPolicy, { scope }, { enabled });
+  const [ending, note] = useEnding(ref);
+  useSessionChanges(ref, enabled, note);
   if (!enabled) return <ChooseSession />;
   const apply = (next: ContextSearch) => void navigate({ search: next, replace: true });
   const reread = () => void Promise.all([session.refetch(), context.refetch()]);
@@ -36,6 +39,7 @@ export function ContextPage() {
     <div className="page">
       <title>{`${text.views.context} · ${ref.sessionId}`}</title>
       <SessionHead session={found?.ref ?? { ...ref, $typeName: "threadkeep.v1.SessionRef" }} />
+      <Ending ending={ending} />
       {failure && <Failure error={failure} retry={reread} />}
       {found && (
         <div className="split">

@@ -3,11 +3,12 @@ import { getRouteApi } from "@tanstack/react-router";
 import { CompactionService, SessionService, type Session, type SessionRef } from "@threadkeep/client/v1";
 import type { ReactNode } from "react";
 
+import { useEnding } from "../../api/use-ending";
 import { ChooseSession } from "../../components/choose-session";
 import { JsonText } from "../../components/json-tree";
 import { whole } from "../../components/numbers";
 import { SessionHead } from "../../components/session-head";
-import { Failure, Loading } from "../../components/states";
+import { Ending, Failure, Loading } from "../../components/states";
 import { Ago } from "../../components/time";
 import { text } from "../../text";
 import { Branches, Lineage } from "./lineage";
@@ -36,6 +37,7 @@ export function DetailsPage() {
 function Details({ session }: { session: Session }) {
   const ref = session.ref!;
   const { usage, window } = session;
+  const [ending, note] = useEnding(ref);
   const facts: [string, ReactNode][] = [
     [words.created, <Ago key="" time={session.createTime} />],
     [words.updated, <Ago key="" time={session.updateTime} />],
@@ -49,13 +51,14 @@ function Details({ session }: { session: Session }) {
   return (
     <>
       <SessionHead session={ref} />
+      <Ending ending={ending} />
       <dl className="facts-list">
         {facts.map(([name, value]) => (
           <div key={name}><dt>{name}</dt><dd>{value}</dd></div>
         ))}
       </dl>
       {session.metadataJson && <Section title={words.metadata}><JsonText json={session.metadataJson} /></Section>}
-      <StateSection session={session} />
+      <StateSection session={session} seen={note} />
       <Branches session={ref} />
       <Compactions session={ref} />
       <Lineage session={session} />

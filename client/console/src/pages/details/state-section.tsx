@@ -2,10 +2,11 @@
 
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
-import { isReason } from "@threadkeep/client";
+import { isReason, type Change } from "@threadkeep/client";
 import { StateScope, StateService, type Session, type SessionRef } from "@threadkeep/client/v1";
 import { useState } from "react";
 
+import { useSessionChanges } from "../../api/use-ending";
 import { LiveMark } from "../../components/live";
 import { Failure } from "../../components/states";
 import { exact, relative } from "../../components/time";
@@ -25,11 +26,13 @@ const LONGEST_HINT = 2_000;
 
 const cut = (json: string, most = LONGEST) => (json.length > most ? `${json.slice(0, most)}…` : json);
 
-export function StateSection({ session }: { session: Session }) {
+/** `seen` is called with each change of the session. */
+export function StateSection({ session, seen }: { session: Session; seen: (change: Change) => void }) {
   const ref = session.ref!;
   const { data, error, refetch } = useQuery(StateService.method.getState, { scope: StateScope.SESSION, session: ref }, { staleTime: 0 });
   const values = Object.entries(data?.state?.values ?? {});
   const version = data?.state?.version ?? 0n;
+  useSessionChanges(ref, data !== undefined && version === 0n, seen); // else the history follows the session
   return (
     <Section title={words.title(version)}>
       {error && <Failure error={error} />}
@@ -46,16 +49,16 @@ export function StateSection({ session }: { session: Session }) {
           </tbody>
         </table>
       )}
-      {version > 0n && <History session={ref} isShort={session.lastSeq <= SHORT} changed={() => void refetch()} />}
+      {version > 0n && <History seen={seen} session={ref} isShort={session.lastSeq <= SHORT} changed={() => void refetch()} />}
     </Section>
   );
 }
 
-function History({ session, isShort, changed }: { session: SessionRef; isShort: boolean; changed: () => void }) {
+function History({ session, isShort, changed, seen }: { session: SessionRef; isShort: boolean; changed: () => void; seen: (change: Change) => void }) {
   const [isOn, setOn] = useState(isShort);
   const [most, setMost] = useState(SHOWN);
   const [chosen, setChosen] = useState("");
-  const { entries, watched } = useStateHistory(session, isOn, changed);
+  const { entries, watched } = useStateHistory(session, isOn, changed, seen);
   if (!isOn) return <button type="button" onClick={() => setOn(true)}>{words.read}</button>;
   const keys = [...new Set(entries.map(({ key }) => key).filter(Boolean))].sort();
   const shown = entries.filter(({ key }) => chosen === "" || key === chosen).reverse();

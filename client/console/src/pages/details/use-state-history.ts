@@ -70,8 +70,11 @@ class Reader {
   }
 }
 
-/** Reads the changes from the beginning of the session, and follows it. `changed` is called when there are new ones. */
-export function useStateHistory(ref: SessionRef, isOn: boolean, changed: () => void): History {
+/**
+ * Follows the session, and reads its changes from the beginning if that is on. `changed` is called when the history has more, `seen`
+ * with each change.
+ */
+export function useStateHistory(ref: SessionRef, isOn: boolean, changed: () => void, seen: (change: Change) => void): History {
   const client = useClient();
   const [entries, setEntries] = useState<Entry[]>([]);
   const reader = useRef<Reader>(undefined);
@@ -79,14 +82,14 @@ export function useStateHistory(ref: SessionRef, isOn: boolean, changed: () => v
   const key = JSON.stringify([ref.app, ref.userId, ref.sessionId]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const watched = useWatch(
-    `state ${key}`,
-    isOn
-      ? (signal) => {
-          reader.current = new Reader();
-          return client.session(ref).watch({ from: { afterSeq: 0 }, checkpoints: true }, { signal });
-        }
-      : undefined,
+    `state ${key} ${isOn}`,
+    (signal, resumeToken) => {
+      reader.current = isOn ? new Reader() : undefined;
+      const now = resumeToken ? { resumeToken } : "now";
+      return client.session(ref).watch({ from: isOn ? { afterSeq: 0 } : now, checkpoints: true }, { signal });
+    },
     (change) => {
+      seen(change);
       const { current } = reader;
       const count = current?.entries.length ?? 0;
       current?.add(change);

@@ -5,6 +5,8 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { MemoryService, type MemoryEntry, type MemoryName } from "@threadkeep/client/v1";
 
 import { useClient } from "../../api/connection";
+import { useWatch } from "../../api/watching";
+import { endingOf } from "../../api/use-ending";
 
 /** Entries of a page, and most hits of a query. */
 const PAGE = 25;
@@ -40,16 +42,23 @@ export function useMemories({ app, user, q, namespace }: MemoryQuery) {
   const found = useQuery(MemoryService.method.searchMemory, { scope, filter, query, topK: HITS }, { enabled: isOn && query !== "", placeholderData: (before) => before, staleTime: 0 });
   const entries = query ? found.data?.entries : listed.data?.pages.flatMap((page) => page.entries);
   const { error, isFetching } = query ? found : listed;
+  /** Reads again what is shown, after a change. */
+  const reread = () => {
+    void queries.invalidateQueries({ queryKey: ["memories"] });
+    if (query) void found.refetch();
+  };
+  useWatch(
+    `memories ${JSON.stringify([app, user])}`,
+    isOn ? (signal, resumeToken) => client.watchAll({ app, userId: user, from: resumeToken ? { resumeToken } : "now", checkpoints: true }, { signal }) : undefined,
+    // A session may have taken its memories along.
+    (change) => endingOf(change) && reread(),
+  );
   return {
     entries,
     error,
     isFetching,
+    reread,
     hasMore: query === "" && listed.hasNextPage,
     more: () => void listed.fetchNextPage(),
-    /** Reads again what is shown, after a change. */
-    reread: () => {
-      void queries.invalidateQueries({ queryKey: ["memories"] });
-      if (query) void found.refetch();
-    },
   };
 }

@@ -7,7 +7,7 @@ import { useState } from "react";
 import { useConnection } from "../../api/connection";
 import { LiveMark } from "../../components/live";
 import { SessionHead } from "../../components/session-head";
-import { Command, Empty, Failure } from "../../components/states";
+import { Command, Empty, Ending, Failure } from "../../components/states";
 import { firstEvent, text } from "../../text";
 import { Timeline } from "./timeline";
 import { compactionsQuery, firstPages } from "./opening";
@@ -51,7 +51,7 @@ export function SessionView({ session, seq }: Props) {
           ))}
         </p>
       )}
-      {log.ending && <p className="notice failed" role="alert">{log.ending === "deleted" ? text.session.gone : text.session.moved}</p>}
+      <Ending ending={log.ending} />
       {log.error && <Failure error={log.error} retry={log.retry} />}
       {log.lastSeq === 0 ? (
         <Empty title={text.session.emptyTitle}>

@@ -3,12 +3,12 @@
 
 import { useQueries, useQueryClient } from "@tanstack/react-query";
 import type { Change, SessionEvent } from "@threadkeep/client";
-import { SessionChangeKind } from "@threadkeep/client/v1";
 import type { SessionRef } from "@threadkeep/client/v1";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { useClient } from "../../api/connection";
 import { useWatch, type Watched } from "../../api/watching";
+import { endingOf, type EndingKind } from "../../api/use-ending";
 import { nameOf, PAGE, pageKey, pageOf, pageQuery, pagesKey, reaches, type Events } from "./log-pages";
 
 export interface Log {
@@ -22,7 +22,7 @@ export interface Log {
   error: Error | null;
   watched: Watched;
   /** Set after a change that ended the session here. */
-  ending: "deleted" | "moved" | undefined;
+  ending: EndingKind | undefined;
   retry: () => void;
 }
 
@@ -75,7 +75,7 @@ export function useLog(ref: SessionRef, opened: number, visible: string, onChang
       void queries.invalidateQueries({ queryKey: pagesKey(ref) });
       if (versions) setLastSeq((before) => Math.max(before, Number(versions.lastSeq)));
     }
-    if (kind.case === "sessionChange") setEnding(endingOf(kind.value.kind));
+    if (kind.case === "sessionChange") setEnding(endingOf(change));
     onChange(change);
   };
   const start = useRef(opened);
@@ -97,9 +97,4 @@ function useSame<Item>(list: Item[]): Item[] {
   const kept = useRef(list);
   if (list.length !== kept.current.length || list.some((each, at) => each !== kept.current[at])) kept.current = list;
   return kept.current;
-}
-
-function endingOf(kind: SessionChangeKind): Log["ending"] {
-  if (kind === SessionChangeKind.DELETED || kind === SessionChangeKind.EXPIRED) return "deleted";
-  return kind === SessionChangeKind.MOVED_OUT ? "moved" : undefined;
 }
