@@ -174,6 +174,17 @@ def test_an_answer_is_found_by_its_question() -> None:
     assert order(requested("kayak buy"), [far, inserted, question], weights)[:2] == [1, 6]
 
 
+def test_words_that_only_a_neighbor_has_count_less_than_own_ones() -> None:
+    texts = ["tea", "tea with milk and honey", "milk and honey", "milk"]
+    found = [candidate(place, text, session=1, seq=place) for place, text in enumerate(texts[:3], 1)]
+    lone = candidate(4, texts[3], session=2)
+    assert order(requested("tea milk honey"), [*found, lone], replace(BARE, lacking=0.4))[:2] == [2, 3]
+    assert order(requested("tea milk honey"), found)[0] == 2
+    beside_tea = [candidate(1, "milk", session=1, seq=1), candidate(2, "tea honey", session=1, seq=2), lone]
+    assert order(requested("tea milk honey"), beside_tea, replace(BARE, lacking=0.4)) == [2, 1, 4]
+    assert order(requested("tea milk honey"), beside_tea, BARE) == [2, 4, 1]
+
+
 def test_a_candidate_without_a_match_is_ranked_by_its_neighbors() -> None:
     strong, weak = candidate(1, "kayak", session=7, seq=5), candidate(2, "yes", session=7, seq=6)
     unrelated = candidate(3, "no", session=8, seq=6)

@@ -208,17 +208,20 @@ def _bm25(read: _Reading) -> Floats:
 
 def _lacking(by_term: Floats, read: _Reading, sessions: _Sessions) -> Floats:
     """Adds a share of the words of the question that a candidate lacks and the message before or behind it has: together they
-    speak of what the question is about. A pair of characters that a neighbor has is often of another word."""
+    speak of what the question is about. At most half of what that message is ahead, so that what has all the words stays first.
+    A pair of characters that a neighbor has is often of another word."""
     session, seq, order = sessions
     spaced = [not script_of(term[0]).unspaced for term in read.place]
     own = by_term[np.array(spaced, bool)][:, order]
+    total = own.sum(axis=0)
     adjacent = np.diff(seq) * (session[1:] == session[:-1])
-    near = read.use.lacking * ((adjacent > 0) & (adjacent <= 1))
-    lent = np.zeros_like(own)
-    lent[:, 1:] = near * own[:, :-1]
-    lent[:, :-1] = np.maximum(lent[:, :-1], near * own[:, 1:])
+    near = (adjacent > 0) & (adjacent <= 1)
+    lent, ahead = np.zeros_like(own), np.zeros_like(total)
+    lent[:, 1:], ahead[1:] = near * own[:, :-1], near * total[:-1]
+    lent[:, :-1], ahead[:-1] = np.maximum(lent[:, :-1], near * own[:, 1:]), np.maximum(ahead[:-1], near * total[1:])
+    share = np.maximum(read.use.lacking * lent - own, 0.0).sum(axis=0)
     added = np.empty(len(order))
-    added[order] = np.maximum(lent - own, 0.0).sum(axis=0)
+    added[order] = np.minimum(share, np.maximum(ahead - total, 0.0) / 2)
     return added
 
 
