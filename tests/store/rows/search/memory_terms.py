@@ -16,7 +16,7 @@ from threadkeep_server.store.contract.search import most_counted
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.contract.terms import memory_place
 
-CALL = message_pb2.Part(tool_call=message_pb2.ToolCallPart(id="c", name="find", arguments_json='{"q": "harbour"}'))
+CALL = message_pb2.Part(tool_call=message_pb2.ToolCallPart(id="c", name="find", arguments_json='{"q": "harbor"}'))
 RESULT = message_pb2.Part(tool_result=message_pb2.ToolResultPart(call_id="c", name="find", structured_json='["quay"]'))
 MEDIA = message_pb2.Part(media=message_pb2.MediaPart(name="map pdf"))
 
@@ -73,7 +73,7 @@ class MemoryCandidateRows:
         ("fields", "terms"),
         [
             (Field.TEXT, {"shoe"}),
-            (Field.TOOL_CALLS, {"find", "harbour"}),
+            (Field.TOOL_CALLS, {"find", "harbor"}),
             (Field.TOOL_RESULTS, {"find", "quay"}),
             (Field.MEDIA, {"map"}),
             (Field.TEXT | Field.MEDIA, {"shoe", "map"}),
@@ -83,7 +83,7 @@ class MemoryCandidateRows:
         await remember(store, memory("shoe", parts=(CALL, RESULT, MEDIA)))
         sought = [*CODEC.memory_words(memory("shoe", parts=(CALL, RESULT, MEDIA)).content, NOW)]
         spelled = {term for field in sought for term in field}
-        for term in ("shoe", "find", "harbour", "quay", "map"):
+        for term in ("shoe", "find", "harbor", "quay", "map"):
             assert term in spelled
             reported = await candidates(store, term, fields=fields)
             assert counts(reported) == ({term: 1} if term in terms else {})
