@@ -127,6 +127,7 @@ class _App:
             calls=opened.calls,
             connections=connection_limits(settings),
             looks=self._looks,
+            rpcs=opened.rpcs,
         )
 
     async def _drain_on_request(self, settings: Settings, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

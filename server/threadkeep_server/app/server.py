@@ -52,19 +52,20 @@ from ..store.inmemory import InMemoryStore
 from ..store.sql.encryption.master_keys import KeyProblem
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
+from ..telemetry.meters import Meters
+from ..telemetry.rpcs import Rpcs
 from ..transport.asgi import ASGIApp
 from ..transport.audit.file import STDERR, AuditFile, audit_file
 from ..transport.audit.reader import AuditReader
 from ..transport.audit.trail import Trail
 from ..transport.auth import DEFAULT_TENANT, Authenticator
-from ..transport.call_stats import CallStats
 from ..transport.connections import ConnectionLimits
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.feed_encoder import delivery_change
 from ..transport.failed_logins import FailedLogins
 from ..transport.grpc.credentials import server_credentials
 from ..transport.grpc.server import serve_grpc
-from ..transport.http.console import Console, SignIn, open_console
+from ..transport.http.console import Console
 from ..transport.http.memory_route import MemoryRoute
 from ..transport.http.metrics import Metrics
 from ..transport.http.server import http_app, serve_http
@@ -86,6 +87,7 @@ from ..transport.servicers.subscriptions import SubscriptionServicer
 from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
 from . import compaction, identity
+from .console import console_of
 from .feed import FeedServices, open_feed
 from .fleet import open_fleet
 from .master_keys import key_setting, open_master_keys
@@ -93,6 +95,7 @@ from .open_files import most_connections
 from .quotas import Quotas, open_storage_quota, quotas_of
 from .receipts import open_receipt_key
 from .search import SearchServices, open_search
+from .telemetry import with_ports
 
 _log = logging.getLogger(__name__)
 
@@ -121,6 +124,7 @@ class Opened:
     admin: Callable[[], ASGIApp]
     drains: Sequence[Callable[[], None]]
     store: StoreInfo
+    rpcs: Rpcs
 
 
 @asynccontextmanager
@@ -161,22 +165,21 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter, limits))
         feed = await stack.enter_async_context(open_feed(settings, store))
         append_streams, seal = AppendStreams(), Seal(info.store_id, bytes.fromhex(info.token_key))
-        quotas, stats = quotas_of(settings, quota), CallStats()
+        quotas, rpcs = quotas_of(settings, quota), Rpcs(Meters())
         services = _services(
             store, sessions, quota, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
         )
         fleet = await stack.enter_async_context(open_fleet(settings, store, version("threadkeep")))
         services.append(_about(settings, store, search, limits, seal, quotas, counter, compacting.model, fleet))
-        services = _around(services, quotas, trail, stats)
+        services = _around(services, quotas, trail)
         guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
         sweeper = Sweeper(sessions, store, guard, settings.sweep_interval.total_seconds())
         stack.callback(asyncio.create_task(sweeper.run(), name="sweeper").cancel)
         logins = FailedLogins(settings.max_failed_logins)
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls, memory = CallLimit(settings.max_calls), MemoryRoute(search.memory, authenticator, trail)
-        lost, failed = None if audit is None else audit.lost, logins.total if settings.authenticated else None
-        sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats, calls=stats.durations)
-        sources = replace(sources, audit_lost=lost, failed_logins=failed, sweep_held=lambda: sweeper.hold is not None)
+        sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats, meters=rpcs.meters)
+        sources = with_ports(sources, audit, logins if settings.authenticated else None, sweeper, calls)
 
         def app(served: Sequence[Service], metrics: bool, memory: MemoryRoute | None, console: Console | None) -> ASGIApp:
             return http_app(
@@ -191,23 +194,17 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
                 connections=connection_limits(settings),
                 metrics_need_role=settings.metrics_need_role,
                 console=console,
+                rpcs=rpcs,
             )
 
         def gateway() -> ASGIApp:
-            return app(services, not settings.admin_address, memory, _console(settings))
+            return app(services, not settings.admin_address, memory, console_of(settings))
 
         def admin() -> ASGIApp:
             of_server = [service for service in services if service.descriptor.name == "ServerService"]
             return app(of_server, True, None, None)
 
-        yield Opened(services, authenticator, calls, gateway, admin, (feed.drain, append_streams.drain), info)
-
-
-def _console(settings: Settings) -> Console | None:
-    if not settings.console:
-        return None
-    issuer, client_id, scopes = settings.jwt_issuer, settings.console_oidc_client_id, settings.console_oidc_scopes
-    return open_console(SignIn(issuer, client_id, settings.jwt_audience, scopes) if client_id else None)
+        yield Opened(services, authenticator, calls, gateway, admin, (feed.drain, append_streams.drain), info, rpcs)
 
 
 def _audit(stack: AsyncExitStack, settings: Settings) -> AuditFile | None:
@@ -268,6 +265,7 @@ def _grpc(settings: Settings, opened: Opened) -> AbstractAsyncContextManager[int
         with_channelz=settings.channelz,
         calls=opened.calls,
         connections=connection_limits(settings),
+        rpcs=opened.rpcs,
     )
 
 
@@ -311,10 +309,10 @@ def _services(
     ]
 
 
-def _around(services: Sequence[Service], quotas: Quotas, trail: Trail | None, stats: CallStats) -> list[Service]:
+def _around(services: Sequence[Service], quotas: Quotas, trail: Trail | None) -> list[Service]:
     """Returns the services with what happens around their calls, from the inside to the outside."""
     optional = (quotas.limiting(), None if trail is None else trail.audited)
-    around = (*(each for each in optional if each is not None), paced(Pace()), stats.measured)
+    around = (*(each for each in optional if each is not None), paced(Pace()))
     return [replace(service, around=around) for service in services]
 
 

@@ -14,6 +14,11 @@ class CallLimit:
         self._most = most
         self._count = 0
 
+    @property
+    def count(self) -> int:
+        """The calls in flight."""
+        return self._count
+
     def __enter__(self) -> None:
         """Raises RateLimited if as many calls are in flight as the server allows."""
         if self._count >= self._most:

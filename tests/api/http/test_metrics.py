@@ -15,7 +15,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.clock import NOW, Clock
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, session_with
-from threadkeep.v1.server_service_pb2 import DESCRIPTOR, GetServerInfoRequest
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.feed import BEGINNING, FeedState, Position
 from threadkeep_server.domain.model import SECOND_NS, Caller
@@ -24,11 +23,9 @@ from threadkeep_server.providers.rerankers.base import RerankCounts
 from threadkeep_server.store.contract.maintenance import StoreInfo
 from threadkeep_server.store.inmemory import InMemoryStore
 from threadkeep_server.transport.auth import Authenticator
-from threadkeep_server.transport.call_stats import CallStats
 from threadkeep_server.transport.http import metrics as page
 from threadkeep_server.transport.http.metrics import CompactionStats, EmbeddingStats, Metrics, Sources
 from threadkeep_server.transport.http.server import http_app, serve_http
-from threadkeep_server.transport.rpc import Service
 
 OF_THE_DATABASE = {
     "threadkeep_feed_head",
@@ -94,21 +91,6 @@ class Facts:
         return self.store
 
 
-class Served:
-    """A servicer that fails at the second call."""
-
-    def __init__(self) -> None:
-        self._calls = 0
-
-    async def GetServerInfo(self, request: GetServerInfoRequest, caller: Caller) -> GetServerInfoRequest:
-        self._calls += 1
-        if self._calls == 2:
-            raise RuntimeError
-        return request
-
-    ListAuditRecords = GetServerInfo
-
-
 def parsed(text: bytes) -> dict[str, float]:
     """Returns values by sample: its name and its labels."""
     samples = {}
@@ -162,28 +144,6 @@ async def test_every_metric_has_its_name_and_value() -> None:
         "threadkeep_compaction_requests_waiting": 23,
         "threadkeep_compaction_requests_unanswered_total": 24,
     }
-
-
-async def test_calls_are_counted_by_their_duration_and_streams_are_not() -> None:
-    now = iter([0.0, 0.002, 1.0, 21.0])
-    stats = CallStats(lambda: next(now))
-    unary = next(method for method in Service(DESCRIPTOR.services_by_name["ServerService"], Served()).methods())
-    call = stats.measured(unary).call
-    await call(GetServerInfoRequest(), Caller("acme"))
-    with pytest.raises(RuntimeError):
-        await call(GetServerInfoRequest(), Caller("acme"))
-    streamed = replace(unary, server_streaming=True)
-    assert stats.measured(streamed) is streamed
-    samples = parsed(await Metrics(replace(Facts().sources(), calls=stats.durations)).page())
-    named = "threadkeep_call_duration_seconds"
-    assert samples[f'{named}_count{{rpc="GetServerInfo"}}'] == 2
-    assert samples[f'{named}_sum{{rpc="GetServerInfo"}}'] == pytest.approx(20.002)
-    assert [samples[f'{named}_bucket{{le="{le}",rpc="GetServerInfo"}}'] for le in ("0.001", "0.0025", "10.0", "+Inf")] == [
-        0,
-        1,
-        1,
-        2,
-    ]
 
 
 async def test_searches_with_a_reranker_are_counted() -> None:

@@ -14,7 +14,8 @@ import pytest
 from tests.support.servers.http_gateway import APPEND, JSON, LIST, MAX_CALLS, STREAM, Gateway, running
 from threadkeep_server.domain.errors import ServerDraining
 from threadkeep_server.domain.model import Caller
-from threadkeep_server.transport.http.server import AddressInUse, serve_http
+from threadkeep_server.transport.http.listening import AddressInUse
+from threadkeep_server.transport.http.server import serve_http
 from threadkeep_server.transport.tls_files import TlsFiles
 
 

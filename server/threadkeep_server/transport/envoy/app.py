@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from ...domain.errors import DeadlineExceeded, ServerDraining, ThreadkeepError
 from ...domain.model import Caller
 from ...service.call_limit import UNLIMITED, CallLimit
+from ...telemetry.rpcs import CANCELLED, Call, Rpcs
 from ..asgi import Receive, Scope, Send
 from ..audit.peer import PEER
 from ..auth import Authenticator
@@ -48,6 +49,7 @@ class GrpcApp:
         calls: CallLimit = UNLIMITED,
         connections: ConnectionLimits = DEFAULT_LIMITS,
         looks: Looks | None = None,
+        rpcs: Rpcs | None = None,
     ) -> None:
         """`public`: served without a credential, and while the server drains."""
         self._methods = {method.path: method for service in services for method in service.methods()}
@@ -57,14 +59,39 @@ class GrpcApp:
         self._calls = calls
         self._connections = connections
         self._looks = looks or Looks()
+        self._rpcs = rpcs or Rpcs()
+        self._measured = {
+            method.path: self._rpcs.rpc(method.service, method.name, streaming=method.streaming)
+            for method in self._methods.values()
+        }
         self._draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         PEER.set(scope.get("client"))
+        path, headers, response = scope["path"], dict(scope["headers"]), _Response(send)
         with contextlib.suppress(Disconnected):
-            await self._serve(scope["path"], dict(scope["headers"]), receive, _Response(send))
+            if (rpc := self._measured.get(path)) is not None:
+                await self._measure(rpc.begin(), path, headers, receive, response)
+                return
+            if path not in self._public:
+                self._rpcs.count_unknown()
+            await self._serve(path, headers, receive, response)
 
-    async def _serve(self, path: str, headers: dict[bytes, bytes], receive: Receive, response: _Response) -> None:
+    async def _measure(self, call: Call, path: str, headers: dict[bytes, bytes], receive: Receive, response: _Response) -> None:
+        try:
+            failure = await self._serve(path, headers, receive, response)
+        except BaseException as exc:
+            call.failed(exc, CANCELLED)  # its client is gone
+            raise
+        if failure is None:
+            call.succeeded()
+        else:
+            call.failed(failure)
+
+    async def _serve(
+        self, path: str, headers: dict[bytes, bytes], receive: Receive, response: _Response
+    ) -> BaseException | None:
+        """Returns why the call failed, or None."""
         guard = _Guard(receive, self._connections, self._looks)
         try:
             with guard.within(timeout_of(headers.get(b"grpc-timeout"))):
@@ -76,13 +103,15 @@ class GrpcApp:
             await response.end(OK)
         except Disconnected:
             raise
-        except asyncio.CancelledError:  # at the deadline, by the drain, or of a client that has left, which reads nothing
+        except (
+            asyncio.CancelledError
+        ) as exc:  # at the deadline, by the drain, or of a client that has left, which reads nothing
             if guard.expired:
-                await response.fail(guard.expired)
-            elif self._draining:
-                await response.fail(ServerDraining())
+                return await response.fail(guard.expired)
+            return await response.fail(ServerDraining()) if self._draining else exc
         except Exception as exc:
-            await response.fail(exc)
+            return await response.fail(exc)
+        return None
 
     async def _admit(self, path: str, headers: dict[bytes, bytes]) -> tuple[Method, Caller]:
         if method := self._public.get(path):
@@ -215,7 +244,8 @@ class _Response:
     async def end(self, status: list[Header]) -> None:
         await self._send({"type": "http.response.trailers", "headers": status, "more_trailers": False})
 
-    async def fail(self, exc: Exception) -> None:
+    async def fail(self, exc: Exception) -> Exception:
+        """Ends the call with an error, and returns it."""
         if isinstance(exc, StatusError):
             status = plain_status(exc.code, exc.message)
         else:
@@ -223,6 +253,7 @@ class _Response:
         release(exc)
         await self.end_body()
         await self.end(status)
+        return exc
 
     async def _send(self, event: dict[str, object]) -> None:
         try:

@@ -20,6 +20,7 @@ from ...domain.errors import ServerDraining
 from ...domain.model import Caller
 from ...domain.roles import OPS
 from ...service.call_limit import UNLIMITED, CallLimit
+from ...telemetry.rpcs import CANCELLED, DEADLINE_EXCEEDED, Call, Rpc, Rpcs
 from ..audit.peer import PEER
 from ..auth import Authenticator
 from ..connections import DEFAULT_LIMITS, ConnectionLimits
@@ -54,55 +55,59 @@ class CannotListen(OSError):
 class _Boundary:
     """Connects grpc and the servicers: parses requests, authenticates callers, converts errors. One per server."""
 
-    def __init__(self, authenticator: Authenticator, calls: CallLimit) -> None:
+    def __init__(self, authenticator: Authenticator, calls: CallLimit, rpcs: Rpcs) -> None:
         self._authenticator = authenticator
         self._calls = calls
+        self._rpcs = rpcs
         self.draining = False
 
     def handler(self, method: Method) -> grpc.RpcMethodHandler[Any, Any]:
+        rpc = self._rpcs.rpc(method.service, method.name, streaming=method.streaming)
         if method.client_streaming:
-            return grpc.stream_stream_rpc_method_handler(self._bidirectional(method), response_serializer=encode)
+            return grpc.stream_stream_rpc_method_handler(self._bidirectional(method, rpc), response_serializer=encode)
         if method.server_streaming:
-            return grpc.unary_stream_rpc_method_handler(self._server_stream(method), response_serializer=encode)
-        return grpc.unary_unary_rpc_method_handler(self._unary(method), response_serializer=encode)
+            return grpc.unary_stream_rpc_method_handler(self._server_stream(method, rpc), response_serializer=encode)
+        return grpc.unary_unary_rpc_method_handler(self._unary(method, rpc), response_serializer=encode)
 
-    def _unary(self, method: Method) -> Callable[[bytes, Context], Awaitable[Message | bytes]]:
+    def _unary(self, method: Method, rpc: Rpc) -> Callable[[bytes, Context], Awaitable[Message | bytes]]:
         async def unary(raw: bytes, context: Context) -> Message | bytes:
+            call = rpc.begin()
             try:
                 with self._calls:
                     caller = await self.admit(method.role, method.path, context)
                     response: Message | bytes = await method.call(await DECODER.proto(method, raw), caller)
-            except Exception as exc:
-                status = _reported(exc)
+            except BaseException as exc:
+                status = _reported(exc, call, context)
             else:
+                call.succeeded()
                 return response
             del raw  # the exception of the end keeps this frame until the garbage collector runs
             return await _abort(context, status)
 
         return unary
 
-    def _server_stream(self, method: Method) -> Callable[[bytes, Context], Awaitable[None]]:
+    def _server_stream(self, method: Method, rpc: Rpc) -> Callable[[bytes, Context], Awaitable[None]]:
         async def server_stream(raw: bytes, context: Context) -> None:
-            status = await self._respond(method, partial(DECODER.proto, method, raw), context)
+            status = await self._respond(method, rpc.begin(), partial(DECODER.proto, method, raw), context)
             if status is not None:
                 del raw  # the exception of the end keeps this frame until the garbage collector runs
                 await _abort(context, status)
 
         return server_stream
 
-    def _bidirectional(self, method: Method) -> Callable[[AsyncIterator[bytes], Context], Awaitable[None]]:
+    def _bidirectional(self, method: Method, rpc: Rpc) -> Callable[[AsyncIterator[bytes], Context], Awaitable[None]]:
         async def bidirectional(raws: AsyncIterator[bytes], context: Context) -> None:
             async def requests() -> AsyncIterator[Message]:
                 return (await DECODER.proto(method, raw) async for raw in raws)
 
-            status = await self._respond(method, requests, context)
+            status = await self._respond(method, rpc.begin(), requests, context)
             if status is not None:
                 await _abort(context, status)
 
         return bidirectional
 
     async def _respond(
-        self, method: Method, request: Callable[[], Awaitable[Any]], context: Context
+        self, method: Method, call: Call, request: Callable[[], Awaitable[Any]], context: Context
     ) -> status_pb2.Status | None:
         """Writes the responses; returns the status of a call that failed. grpc would accept a generator, but does not close it
         when the client disconnects."""
@@ -112,8 +117,9 @@ class _Boundary:
                 async with aclosing(method.call(await request(), caller)) as responses:
                     async for response in responses:
                         await _write(context, response)
-        except Exception as exc:
-            return _reported(exc)
+        except BaseException as exc:
+            return _reported(exc, call, context)
+        call.succeeded()
         return None
 
     async def admit(self, role: str, method: str, context: Context) -> Caller:
@@ -134,7 +140,21 @@ class _Boundary:
         try:
             await self.admit(OPS, method, context)
         except Exception as exc:
-            await _abort(context, _reported(exc))
+            await _abort(context, _status(exc))
+
+
+class _Unknown(grpc.GenericRpcHandler):
+    """Answers calls of methods that the server does not have."""
+
+    def __init__(self, rpcs: Rpcs) -> None:
+        self._rpcs = rpcs
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
+        async def unknown(_: object, context: Context) -> None:
+            self._rpcs.count_unknown()
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, f"{handler_call_details.method} is not a method of this server")
+
+        return grpc.stream_stream_rpc_method_handler(unknown)
 
 
 async def _write(context: Context, response: Message | bytes) -> None:
@@ -146,7 +166,17 @@ async def _write(context: Context, response: Message | bytes) -> None:
         raise asyncio.CancelledError from None
 
 
-def _reported(exc: Exception) -> status_pb2.Status:
+def _reported(exc: BaseException, call: Call, context: Context) -> status_pb2.Status:
+    """Ends the call. Returns what its client gets for the error. Raises a cancellation again."""
+    if isinstance(exc, Exception):
+        call.failed(exc)
+        return _status(exc)
+    left = context.time_remaining()
+    call.failed(exc, CANCELLED if left is None or left > 0 else DEADLINE_EXCEEDED)
+    raise exc
+
+
+def _status(exc: Exception) -> status_pb2.Status:
     status = status_of(as_domain_error(exc))
     release(exc)
     return status
@@ -170,12 +200,14 @@ async def serve_grpc(
     with_channelz: bool = True,
     calls: CallLimit = UNLIMITED,
     connections: ConnectionLimits = DEFAULT_LIMITS,
+    rpcs: Rpcs | None = None,
 ) -> AsyncIterator[int]:
     """Serves while the context is open; yields the port. On exit, health reports NOT_SERVING and calls in flight may finish.
 
     Raises CannotListen.
     """
-    boundary = _Boundary(authenticator, calls)
+    rpcs = rpcs or Rpcs()
+    boundary = _Boundary(authenticator, calls, rpcs)
     server = grpc.aio.server(options=_options(max_request_bytes, connections))
     names = _add_services(server, services, boundary)
     status = health.aio.HealthServicer()
@@ -186,6 +218,7 @@ async def serve_grpc(
         reflection_pb2_grpc.add_ServerReflectionServicer_to_server(reflected, operators)
     if with_channelz:
         channelz_pb2_grpc.add_ChannelzServicer_to_server(channelz.aio.ChannelzServicer(), operators)
+    server.add_generic_rpc_handlers((_Unknown(rpcs),))  # the last: it takes every method
     port = _bind(server, address, credentials)
     await server.start()
     for name in ("", *names):

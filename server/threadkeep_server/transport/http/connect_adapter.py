@@ -28,6 +28,7 @@ from protobuf.wkt import Struct
 from ...domain.errors import DeadlineExceeded, ThreadkeepError
 from ...domain.model import Caller
 from ...service.call_limit import CallLimit
+from ...telemetry.rpcs import CANCELLED, Call, Rpc, Rpcs, code_of
 from ..asgi import ASGIApp, Receive, Scope, Send
 from ..auth import Authenticator
 from ..client_certificates import CLIENT_NAMES
@@ -37,6 +38,8 @@ from ..pace import Pace
 from ..rpc import Method, Service, encode, most_decompressed, too_large
 from ..wire.json_codec import to_json
 
+_CODES = {"CANCELED": CANCELLED}
+"""The names of codes that the library spells differently."""
 _ENCODINGS = ("content-encoding", "connect-content-encoding", "grpc-encoding")
 
 
@@ -124,7 +127,7 @@ class _Calls:
     `most_bytes`: size of the largest request.
     """
 
-    def __init__(self, authenticator: Authenticator, limit: CallLimit, most_bytes: int) -> None:
+    def __init__(self, authenticator: Authenticator, limit: CallLimit, most_bytes: int, rpcs: Rpcs) -> None:
         self._authenticator = authenticator
         self._limit = limit
         self._most_bytes = most_bytes
@@ -132,8 +135,11 @@ class _Calls:
         # Decompressing a request in the event loop takes some milliseconds at worst.
         self._decompressions = Pace(1)
         self._callers: WeakKeyDictionary[RequestContext[Any, Any], Caller] = WeakKeyDictionary()
+        self._rpcs = rpcs
+        self._measured: dict[tuple[str, str], Rpc] = {}
 
-    async def on_start(self, ctx: RequestContext[Any, Any]) -> None:
+    async def on_start(self, ctx: RequestContext[Any, Any]) -> Call:
+        call = self._measured[ctx.method.service_name, ctx.method.name].begin()
         try:
             service, name = ctx.method.service_name, ctx.method.name
             authorization = ctx.request_headers.get("authorization")
@@ -145,7 +151,12 @@ class _Calls:
             if _is_compressed(ctx):
                 await self._await_turn(caller, ctx)
         except Exception as error:
+            call.failed(error)
             raise _connect_error(as_domain_error(error)) from None
+        except BaseException as error:
+            call.failed(error)
+            raise
+        return call
 
     async def _await_turn(self, caller: Caller, ctx: RequestContext[Any, Any]) -> None:
         try:
@@ -155,12 +166,15 @@ class _Calls:
                 self._limit.__exit__()
             raise
 
-    async def on_end(self, _token: None, ctx: RequestContext[Any, Any], error: Exception | None, /) -> None:
+    async def on_end(self, call: Call, ctx: RequestContext[Any, Any], error: Exception | None, /) -> None:
         if _is_counted(ctx):
             self._limit.__exit__()
         if error is None:
+            call.succeeded()
             return
         reported = self._reported(error)
+        code = error.code.name if reported is None and isinstance(error, ConnectError) else code_of(reported or error)
+        call.failed(error, _CODES.get(code, code))
         release(error)  # the library keeps it in a frame of its traceback
         if reported is not None:
             raise _connect_error(reported) from None
@@ -177,6 +191,7 @@ class _Calls:
 
     def endpoint(self, method: Method) -> Any:
         self._roles[method.service, method.name] = method.role
+        self._measured[method.service, method.name] = self._rpcs.rpc(method.service, method.name, streaming=method.streaming)
         level = IdempotencyLevel.IDEMPOTENT if method.idempotent else IdempotencyLevel.UNKNOWN
         info = MethodInfo(
             name=method.name,
@@ -233,13 +248,16 @@ class _Application(ConnectASGIApplication[Mapping[str, Any]]):
         return "/"
 
 
-def connect_app(services: Sequence[Service], authenticator: Authenticator, *, max_bytes: int, calls: CallLimit) -> ASGIApp:
+def connect_app(
+    services: Sequence[Service], authenticator: Authenticator, *, max_bytes: int, calls: CallLimit, rpcs: Rpcs | None = None
+) -> ASGIApp:
     """Returns an app that serves the RPCs as JSON, Connect and gRPC-Web. Rejects requests of more than `max_bytes`, and smaller
     ones as Method.most_bytes says."""
     methods = [method for service in services for method in service.methods()]
     apps: dict[int, ASGIApp] = {}
+    rpcs = rpcs or Rpcs()
     for most in {method.most_bytes(max_bytes) for method in methods}:
-        interceptor = _Calls(authenticator, calls, most)
+        interceptor = _Calls(authenticator, calls, most, rpcs)
         endpoints = {method.path: interceptor.endpoint(method) for method in methods if method.most_bytes(max_bytes) == most}
         apps[most] = _Application(
             service=endpoints,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import math
 import socket
 import ssl
@@ -17,6 +16,8 @@ import uvicorn
 from ...domain.errors import InvalidField, RateLimited, ServerDraining, StoreUnavailable, ThreadkeepError
 from ...domain.roles import OPS
 from ...service.call_limit import UNLIMITED, CallLimit
+from ...telemetry.prometheus import CONTENT_TYPE
+from ...telemetry.rpcs import Rpcs
 from ..asgi import ASGIApp, Receive, Scope, Send
 from ..audit.peer import PEER
 from ..auth import Authenticator
@@ -29,8 +30,9 @@ from .connect_adapter import connect_app
 from .connection import CERTIFIED, Connection, bounded
 from .console import ROOT, Console
 from .headers import ambiguous, cors, with_challenge, with_content_type, with_headers, with_line_end
+from .listening import listen
 from .memory_route import PATTERN, SHOWN, MemoryRoute
-from .metrics import CONTENT_TYPE, Metrics
+from .metrics import Metrics
 from .responses import JSON, TEXT, respond, respond_error, respond_json
 
 Ready = Callable[[], Awaitable[None]]
@@ -46,11 +48,6 @@ _ENCODINGS = frozenset({"json", "proto"})
 _EXAMPLE = "`curl -d '{...}'`"
 _ALSO_HERE = {"/healthz": "the process is alive", "/readyz": "it can serve", "/metrics": "for Prometheus"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_OTHER_PORT = "set another --http-address (THREADKEEP_HTTP_ADDRESS)"
-
-
-class AddressInUse(OSError):
-    """Another process listens on the address."""
 
 
 class _Gateway:
@@ -66,10 +63,12 @@ class _Gateway:
         connections: ConnectionLimits,
         metrics_need_role: bool,
         console: Console | None,
+        rpcs: Rpcs,
     ) -> None:
         self._authenticator = authenticator
         self._guarded = {"/metrics"} if metrics_need_role else set()
-        self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes, calls=calls)
+        self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes, calls=calls, rpcs=rpcs)
+        self._measured = rpcs
         self._calls = calls
         self._connections = connections
         methods = [method for service in services for method in service.methods()]
@@ -131,6 +130,8 @@ class _Gateway:
             else:
                 await respond_error(send, InvalidField("method", f"must be GET for {path}"), 405, [(b"allow", b"GET, HEAD")])
         else:
+            if scope["method"] == "POST":
+                self._measured.count_unknown()
             message = f"{path} does not exist; call RPCs by POST with JSON"
             paths = sorted(self._kinds) + sorted(self._pages) + ([] if self._memory is None else [PATTERN])
             await respond_json(send, 404, {"code": "unimplemented", "message": message, "paths": paths})
@@ -260,10 +261,14 @@ def http_app(
     connections: ConnectionLimits = DEFAULT_LIMITS,
     metrics_need_role: bool = False,
     console: Console | None = None,
+    rpcs: Rpcs | None = None,
 ) -> ASGIApp:
     """Returns the app of the HTTP port. `ready` raises if the server cannot serve. Rejects requests over `max_bytes`.
     `metrics_need_role`: with authentication, the metrics are for callers with the role ops."""
-    return _Gateway(services, authenticator, ready, max_bytes, metrics, memory, calls, connections, metrics_need_role, console)
+    rpcs = rpcs or Rpcs()
+    return _Gateway(
+        services, authenticator, ready, max_bytes, metrics, memory, calls, connections, metrics_need_role, console, rpcs
+    )
 
 
 @contextlib.asynccontextmanager
@@ -281,7 +286,7 @@ async def serve_http(
     Raises AddressInUse, or another OSError if it cannot listen or cannot use the TLS files.
     """
     with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(await _listen(host, port))
+        listener = stack.enter_context(await listen(host, port))
         server = _Server(_config(app, tls, grace_s), tls, connections)
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
@@ -365,26 +370,6 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leaves signals to the process."""
         yield
-
-
-async def _listen(host: str, port: int) -> socket.socket:
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (socket.gaierror, UnicodeError):
-        raise OSError(f"cannot listen for HTTP on {host}:{port}: the host does not exist; {_OTHER_PORT}") from None
-    family, kind, protocol, _, address = found[0]
-    listener = socket.socket(family, kind, protocol)
-    try:
-        listener.setblocking(False)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(1024)
-    except OSError as error:
-        listener.close()
-        if error.errno == errno.EADDRINUSE:
-            raise AddressInUse(error.errno, f"HTTP address {host}:{port} is in use; {_OTHER_PORT}") from None
-        raise OSError(error.errno, f"cannot listen for HTTP on {host}:{port}: {error.strerror}; {_OTHER_PORT}") from None
-    return listener
 
 
 def _kinds(method: Method) -> frozenset[bytes]:

@@ -1,0 +1,132 @@
+"""Every metric of the server. docs/operations/observability.md has the same table; a test compares them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .instruments import DURATIONS, Definition, Kind
+
+
+def _counter(name: str, text: str, *labels: str, unit: str = "", omitted: str = "") -> Definition:
+    return Definition(name, Kind.COUNTER, text, unit, labels, omitted=omitted)
+
+
+def _gauge(name: str, text: str, *labels: str, unit: str = "", omitted: str = "") -> Definition:
+    return Definition(name, Kind.GAUGE, text, unit, labels, omitted=omitted)
+
+
+def _durations(name: str, text: str, *labels: str, omitted: str = "") -> Definition:
+    return Definition(name, Kind.HISTOGRAM, text, "s", labels, DURATIONS, omitted)
+
+
+_NO_DATABASE: Final = "while the database does not respond"
+_NO_EMBEDDER: Final = "without an embedder"
+_NO_RERANKER: Final = "without a reranker"
+
+UP: Final = _gauge("threadkeep.up", "1 if the database responds.")
+START_TIME: Final = _gauge("threadkeep.start_time", "Time at which the server started, in seconds since 1970.", unit="s")
+
+RPC_DURATION: Final = _durations(
+    "rpc.server.duration",
+    "How long calls took on this server, by RPC and code, failed and refused ones as well. Streams are left out.",
+    "rpc.service",
+    "rpc.method",
+    "rpc.response.status_code",
+)
+RPC_STREAMS: Final = _counter(
+    "threadkeep.rpc.streams",
+    "Streams that ended, by RPC and code.",
+    "rpc.service",
+    "rpc.method",
+    "rpc.response.status_code",
+)
+CALL_DURATION: Final = _durations(
+    "threadkeep.call.duration", "The same durations by `rpc` alone, which the console shows.", "rpc"
+)
+LIMITED: Final = _counter(
+    "threadkeep.limited_calls", "Calls that a rate limit, a quota or another limit of the server refused, by limit.", "limit"
+)
+CALLS_IN_FLIGHT: Final = _gauge("threadkeep.calls_in_flight", "Calls that have not ended; see `max_calls`.")
+
+FEED_HEAD: Final = _gauge("threadkeep.feed_head", "Number of the last change that can be delivered.", omitted=_NO_DATABASE)
+FEED_UNSETTLED: Final = _gauge(
+    "threadkeep.feed_unsettled_changes",
+    "Committed changes that cannot be delivered yet, because an earlier one in feed order may still be committed. If the value "
+    "grows, a transaction is open on PostgreSQL (`pg_stat_activity`, by `xact_start`) and delays every subscriber.",
+    omitted=_NO_DATABASE,
+)
+FEED_STALLED: Final = _gauge(
+    "threadkeep.feed_stalled",
+    "For how long changes have not been delivered because of an open transaction on PostgreSQL; 0 below `feed_stall_alarm`. "
+    "The log names the transaction.",
+    unit="s",
+)
+FEED_OLDEST: Final = _gauge(
+    "threadkeep.feed_oldest_change_age",
+    "Age of the oldest stored change. If it is well above `feed_retention`, trimming does not keep up.",
+    unit="s",
+    omitted=_NO_DATABASE,
+)
+FEED_TAIL_LAG: Final = _gauge(
+    "threadkeep.feed_tail_lag_changes",
+    "Approximate number of deliverable changes that this server has not read yet.",
+    omitted="while there are no subscriptions",
+)
+SUBSCRIPTIONS: Final = _gauge(
+    "threadkeep.subscriptions", "Subscriptions on this server: `live`, or `catching_up` from the log.", "state"
+)
+FELL_BEHIND: Final = _counter(
+    "threadkeep.subscription_fell_behind", "Number of times that a live subscription was too slow and continued from the log."
+)
+SUBSCRIPTION_CHANNELS: Final = _gauge(
+    "threadkeep.subscription_channels",
+    "Distinct scopes and filters of the subscriptions on this server: a change is encoded once for each.",
+)
+SUBSCRIPTION_KEPT: Final = _gauge(
+    "threadkeep.subscription_kept", "Bytes of messages buffered for live subscriptions.", unit="By"
+)
+CONSUMER_MEMBERS: Final = _gauge("threadkeep.consumer_members", "Consumer members on this server.")
+
+INDEX_LAG: Final = _gauge(
+    "threadkeep.search_index_lag_batches", "Changes that are not in the search index yet.", omitted="without an index"
+)
+EMBEDDING_WAITING: Final = _gauge(
+    "threadkeep.embedding_waiting",
+    "Events and memories without an embedding, as last counted by this server.",
+    omitted=_NO_EMBEDDER,
+)
+EMBEDDING_FAILURES: Final = _counter(
+    "threadkeep.embedding_failures", "Requests for which the embedder returned no vectors.", omitted=_NO_EMBEDDER
+)
+RERANKER_SEARCHES: Final = _counter(
+    "threadkeep.reranker_searches", "Searches with hits for the reranker.", omitted=_NO_RERANKER
+)
+RERANKER_FAILURES: Final = _counter(
+    "threadkeep.reranker_failures",
+    "Those that were answered without it, since it failed or did not answer in time.",
+    omitted=_NO_RERANKER,
+)
+
+WEBHOOK_PLANS: Final = _counter("threadkeep.compaction_webhook_plans", "Plans that this server requested from webhooks.")
+WEBHOOK_FAILURES: Final = _counter(
+    "threadkeep.compaction_webhook_failures", "Those that it did not receive, or that were not valid."
+)
+REQUESTS_WAITING: Final = _gauge(
+    "threadkeep.compaction_requests_waiting",
+    "Sessions whose compaction was requested from a consumer less than `compaction_answer_time` ago.",
+)
+REQUESTS_UNANSWERED: Final = _counter(
+    "threadkeep.compaction_requests_unanswered",
+    "Sessions that no consumer compacted within that time, although their policy left it to one.",
+)
+SWEEP_HELD: Final = _gauge("threadkeep.sweep_held", "1 while expired sessions are kept because the clock may be wrong.")
+AUDIT_LOST: Final = _counter(
+    "threadkeep.audit_lost_records",
+    "Records that the audit log lost, because its disk failed or was too slow.",
+    omitted="without an audit log",
+)
+FAILED_LOGINS: Final = _counter(
+    "threadkeep.failed_logins",
+    "Calls with a credential that was not accepted, on this server.",
+    omitted="without authentication",
+)

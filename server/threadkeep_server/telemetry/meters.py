@@ -1,0 +1,33 @@
+"""The instruments that parts of the server count with. One for each server, made by the composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import definitions
+from .instruments import DURATIONS, Histogram, Reading, counters, histograms
+
+
+class Meters:
+    """The instruments of a server."""
+
+    def __init__(self) -> None:
+        self.rpc_duration = histograms(definitions.RPC_DURATION)
+        self.rpc_streams = counters(definitions.RPC_STREAMS)
+        self.limited = counters(definitions.LIMITED)
+
+    def readings(self) -> Iterator[Reading]:
+        """Returns the values of all instruments, and what follows from them."""
+        yield self.rpc_duration.read()
+        yield self._by_rpc()
+        yield self.rpc_streams.read()
+        yield self.limited.read()
+
+    def _by_rpc(self) -> Reading:
+        """Returns the durations of calls of all codes together."""
+        found: dict[str, Histogram] = {}
+        for (_, method, _), each in self.rpc_duration.items():
+            total = found.setdefault(method, Histogram(DURATIONS))
+            total.sum += each.sum
+            total.buckets = [sum(pair) for pair in zip(total.buckets, each.buckets, strict=True)]
+        return Reading(definitions.CALL_DURATION, {(name,): each for name, each in sorted(found.items()) if any(each.buckets)})
