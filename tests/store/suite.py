@@ -46,6 +46,7 @@ from tests.store.rows.reads.session_lists import SessionListRows, UniqueIdRows
 from tests.store.rows.reads.users import UserListRows
 from tests.store.rows.removing.feed import RemovalFeedRows
 from tests.store.rows.removing.removals import ClearRows, EraseRows, OperationRows, PopRows, ReplaceRows
+from tests.store.rows.removing.retention import RetentionRows
 from tests.store.rows.removing.rewinds import RewindRows
 from tests.store.rows.removing.selections import ErasableRows
 from tests.store.rows.removing.together import TogetherRows
@@ -169,6 +170,7 @@ class TextSuite(
     MemoryExpiryRows,
     SubstringRows,
     MemoryCandidateRows,
+    RetentionRows,
     UpkeepRows,
 ):
     """Every other promise of the contract."""

@@ -30,7 +30,6 @@ from threadkeep.v1 import (
 from ..config.settings import ConfigError, Settings, split_address
 from ..domain.model import SECOND_NS
 from ..domain.search import SearchMode
-from ..domain.sweeping import SweepGuard
 from ..domain.validation import Limits
 from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
 from ..service.audit import AuditService
@@ -94,6 +93,7 @@ from .master_keys import key_setting, open_master_keys
 from .open_files import most_connections
 from .quotas import Quotas, open_storage_quota, quotas_of
 from .receipts import open_receipt_key
+from .retention import open_retention, sweep_guard
 from .search import SearchServices, open_search
 from .telemetry import with_ports
 
@@ -171,9 +171,9 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         )
         fleet = await stack.enter_async_context(open_fleet(settings, store, version("threadkeep")))
         services.append(_about(settings, store, search, limits, seal, quotas, counter, compacting.model, fleet))
+        await stack.enter_async_context(open_retention(settings, store, services, search.before_delete, trail))
         services = _around(services, quotas, trail)
-        guard = SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
-        sweeper = Sweeper(sessions, store, guard, settings.sweep_interval.total_seconds())
+        sweeper = Sweeper(sessions, store, sweep_guard(settings), settings.sweep_interval.total_seconds())
         stack.callback(asyncio.create_task(sweeper.run(), name="sweeper").cancel)
         logins = FailedLogins(settings.max_failed_logins)
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)

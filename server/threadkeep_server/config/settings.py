@@ -41,6 +41,7 @@ from .files import ConfigError, exposed, home, is_there, read_toml
 from .identity import IdentitySettings
 from .quotas import QuotaSettings
 from .reranker import RerankerSettings
+from .retention import RetentionSettings
 from .search import SearchSettings
 from .types import (
     IN_MEMORY,
@@ -93,6 +94,7 @@ class Settings(
     IdentitySettings,
     EncryptionSettings,
     QuotaSettings,
+    RetentionSettings,
 ):
     """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 

@@ -145,3 +145,12 @@ class SessionStore(Protocol):
         """Deletes an expired session like delete_expired, unless it was extended or appended to since it was read. Returns
         whether it was deleted."""
         ...
+
+    async def delete_unchanged(self, tenant: str, seen: Session, state_version: int, now: int) -> bool:
+        """Deletes a session, expired or not, if nothing of it has changed since it was read: neither its log nor its window,
+        metadata, labels, expiry or owner, nor its state, which then had this version. Returns whether it was deleted."""
+        ...
+
+    async def tenants(self) -> Sequence[str]:
+        """Returns the tenants that have sessions, in order. Costs a scan of an index."""
+        ...

@@ -51,6 +51,16 @@ class InMemoryMaintenance(InMemoryLogs):
         self._drop(tenant, log, now, expired=True)
         return True
 
+    async def delete_unchanged(self, tenant: str, seen: Session, state_version: int, now: int) -> bool:
+        log = self._find(tenant, seen.ref)
+        if log is None or log.session != seen or log.state.totals.version != state_version:
+            return False
+        self._drop(tenant, log, now, expired=False)
+        return True
+
+    async def tenants(self) -> Sequence[str]:
+        return sorted({owner for owner, _ in self._logs})
+
     async def note(self, name: str) -> str | None:
         return self._notes.get(name)
 

@@ -170,6 +170,8 @@ class SqlStore:
         self.expired_sessions = sessions.expired_sessions
         self.delete_expired = sessions.delete_expired
         self.delete_seen = sessions.delete_seen
+        self.delete_unchanged = sessions.delete_unchanged
+        self.tenants = sessions.tenants
 
     def _use_events(self, events: SqlEvents) -> None:
         self.append = events.append

@@ -20,6 +20,7 @@ from ...contract.maintenance import Totals
 from ...contract.sessions import EXPIRED, MOST_COUNTED, Expired, SessionPage, SessionQuery
 from ..engine.base import Engine
 from ..schema.minutes import MINUTE
+from ..schema.state import state_totals
 from ..schema.tables import changes, events, session_labels, sessions
 from ..state.queries import whole_states
 from .rows import find, session_of
@@ -155,6 +156,31 @@ def delete_seen(
         return False
     deletions.remove(connection, [row], now, expired=True)
     return True
+
+
+def delete_unchanged(
+    connection: Connection,
+    engine: Engine,
+    deletions: SessionDeletions,
+    tenant: str,
+    seen: Session,
+    state_version: int,
+    now: int,
+) -> bool:
+    engine.locks.acquire(connection, [(tenant, seen.ref.session_id)])
+    row = find(connection, tenant, seen.ref)
+    if row is None or session_of(row) != seen:
+        return False
+    stored = sa.select(state_totals.c.version).where(state_totals.c.owner == row.id)
+    if (connection.execute(stored).scalar() or 0) != state_version:
+        return False
+    deletions.remove(connection, [row], now, expired=False)
+    return True
+
+
+def tenants(connection: Connection) -> list[str]:
+    named = sa.select(sessions.c.tenant).distinct().order_by(sessions.c.tenant)
+    return list(connection.execute(named).scalars())
 
 
 def expired(tenant: str | None, now: int, which: Expired) -> list[ColumnElement[bool]]:

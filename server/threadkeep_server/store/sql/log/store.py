@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import Connection
 
 from ....domain.context import ContextSpec
 from ....domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
@@ -208,6 +209,17 @@ class SqlSessions:
         deleted = await self._units.of(tenant).write(unit)
         self._deleted(deleted)
         return deleted
+
+    async def delete_unchanged(self, tenant: str, seen: Session, state_version: int, now: int) -> bool:
+        def unit(connection: Connection) -> bool:
+            return session_queries.delete_unchanged(connection, self._engine, self._deletions, tenant, seen, state_version, now)
+
+        deleted = await self._units.of(tenant).write(unit)
+        self._deleted(deleted)
+        return deleted
+
+    async def tenants(self) -> Sequence[str]:
+        return await self._units.read(session_queries.tenants)
 
     def _deleted(self, some: bool) -> None:
         self._commits.committed()

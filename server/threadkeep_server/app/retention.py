@@ -1,0 +1,116 @@
+"""Composition of retention: its policies, the storage of archives, and the runs in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from threadkeep.messages import new_event_id
+
+from ..config.retention import PolicyEntry, read_policies
+from ..config.settings import ConfigError, Settings
+from ..domain.model import SECOND_NS, Caller
+from ..domain.retention.policies import Action, Form, RetentionPolicy
+from ..domain.retention.receipts import Outcome, Receipt
+from ..domain.sweeping import SweepGuard
+from ..providers.archives.base import Storage
+from ..providers.archives.directory import Directory
+from ..service.retention.archive import Archive
+from ..service.retention.guard import RetentionGuard
+from ..service.retention.runner import BeforeDelete, RetentionRunner
+from ..service.retention.worker import RetentionWorker
+from ..store.contract.store import Store
+from ..transport.audit.trail import Trail
+from ..transport.in_process.transfer import SessionTransfer
+from ..transport.rpc import Service
+from .compaction import end
+
+
+@asynccontextmanager
+async def open_retention(
+    settings: Settings, store: Store, services: Sequence[Service], before_delete: BeforeDelete | None, trail: Trail | None
+) -> AsyncIterator[None]:
+    """Runs the policies while the context is open, if there are any. Raises ConfigError."""
+    if settings.retention_policies_file is None:
+        yield
+        return
+    policies = _policies(settings, settings.retention_policies_file)
+    archive = Archive(_storage(settings.retention_archive))
+    runner = RetentionRunner(
+        store,
+        archive,
+        SessionTransfer(services),
+        policies,
+        time.time_ns,
+        new_event_id,
+        ended=_audited(trail),
+        before_delete=before_delete,
+    )
+    guard = RetentionGuard(store, runner, sweep_guard(settings))
+    interval, limit = settings.retention_interval.total_seconds(), settings.retention_run_sessions
+    worker = RetentionWorker(store, runner, guard, uuid.uuid4().hex, interval, limit)
+    task = asyncio.create_task(worker.run(), name="retention")
+    try:
+        yield
+    finally:
+        await end(task)
+
+
+def sweep_guard(settings: Settings) -> SweepGuard:
+    """Returns what decides whether the clock can be believed."""
+    return SweepGuard(int(settings.sweep_hold.total_seconds() * SECOND_NS))
+
+
+def _policies(settings: Settings, path: Path) -> list[RetentionPolicy]:
+    entries = read_policies(path)
+    plain = [name for name, entry in entries if entry.action == "archive" and not entry.unsealed]
+    if plain and any((settings.encryption_key_file, settings.encryption_key, settings.encryption_key_command)):
+        problem = "this server encrypts sessions at rest, and archives are not encrypted"
+        advice = 'allow that with unsealed = true, or use action = "delete"'
+        raise ConfigError([f"retention_policies_file: {plain[0]}: {problem}; {advice}"])
+    return [_policy(name, entry) for name, entry in entries]
+
+
+def _policy(name: str, entry: PolicyEntry) -> RetentionPolicy:
+    return RetentionPolicy(
+        name,
+        Action(entry.action),
+        Form(entry.format),
+        frozenset(entry.tenants),
+        frozenset(entry.apps),
+        frozenset(entry.users),
+        entry.labels,
+        entry.keep,
+        _nanoseconds(entry.idle),
+        _nanoseconds(entry.age),
+    )
+
+
+def _nanoseconds(span: timedelta | None) -> int | None:
+    return None if span is None else int(span.total_seconds() * SECOND_NS)
+
+
+def _storage(where: str) -> Storage:
+    scheme, separator, rest = where.partition("://")
+    if not separator:
+        return Directory(Path(where).expanduser())
+    if scheme == "file":
+        return Directory(Path(rest))
+    raise ConfigError([f"retention_archive: {scheme}:// is not supported; give a directory"])
+
+
+def _audited(trail: Trail | None) -> Callable[[Receipt], None]:
+    def note(receipt: Receipt) -> None:
+        if trail is None:
+            return
+        about: dict[str, object] = dict(receipt.ref._asdict())
+        about |= {"policy": receipt.policy, "receipt": receipt.id, "events": receipt.events}
+        outcome = "OK" if receipt.outcome is Outcome.DELETED else receipt.outcome.name
+        trail.call("retention", Caller(receipt.tenant), about).note(outcome)
+
+    return note

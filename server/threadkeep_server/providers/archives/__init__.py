@@ -1,0 +1,1 @@
+"""Where archives of sessions are kept, and their formats."""

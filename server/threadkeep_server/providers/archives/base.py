@@ -1,0 +1,36 @@
+"""What an archive needs of a storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+
+class ArchiveFailed(Exception):
+    """The storage could not do it. The message contains no credentials."""
+
+
+class Storage(Protocol):
+    """Objects by name. A name has parts that are separated by `/`, without empty ones, `.` and `..`."""
+
+    async def put(self, name: str, content: bytes | Path) -> None:
+        """Stores an object, in the place of one of that name, whole or not at all. It is durable afterwards. Raises
+        ArchiveFailed."""
+        ...
+
+    async def fetch(self, name: str, into: Path) -> bool:
+        """Writes an object to a file; returns False if there is none. Raises ArchiveFailed."""
+        ...
+
+    async def get(self, name: str) -> bytes | None:
+        """Returns a small object; None if there is none. Raises ArchiveFailed."""
+        ...
+
+    async def names(self, prefix: str) -> Sequence[str]:
+        """Returns the names of the objects below a prefix, which is whole parts, in order. Raises ArchiveFailed."""
+        ...
+
+    async def remove(self, name: str) -> None:
+        """Removes an object, if there is one. Raises ArchiveFailed."""
+        ...

@@ -1,0 +1,210 @@
+"""Runs policies over a tenant: archives sessions and deletes those that did not change meanwhile.
+
+The order of the steps is such that a crash between two of them loses nothing: (1) the session is written to the archive, read
+back and compared; (2) its receipt is stored as pending; (3) the session is deleted, if it is what was archived; (4) the receipt
+is stored with the outcome. A run begins with the pending receipts of runs that ended before step 4.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+from ...domain.errors import SessionNotFound, ThreadkeepError
+from ...domain.model import Session, SessionRef
+from ...domain.retention.policies import Action, RetentionPolicy
+from ...domain.retention.receipts import Outcome, Receipt, RunReceipt
+from ...domain.state.state import StateName, StateQuery, StateScope
+from ...providers.archives.base import ArchiveFailed
+from ...store.contract.sessions import SessionStore
+from ...store.contract.state import StateStore
+from .archive import Archive
+from .candidates import candidates
+
+_log = logging.getLogger(__name__)
+_NO_VALUES = StateQuery(limit=1)
+_FAILED_AT_MOST = 10
+"""So many failures in sequence end a run: the storage or the database is unavailable."""
+
+BeforeDelete = Callable[[str, Session], Awaitable[bool]]
+"""Called with the tenant and a session. Returns whether it may be deleted now."""
+
+
+class TransferFailed(Exception):
+    """A session could not be written to lines, or lines could not be restored. The message names no content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore did: whether it created the session, and the numbers of events that it added and found."""
+
+    created: bool
+    added: int
+    found: int
+
+
+class Transfer(Protocol):
+    """Writes sessions to the lines of the export format, and reads them."""
+
+    async def write(self, tenant: str, ref: SessionRef, into: Path) -> int:
+        """Writes a session to a file; returns the number of its events. Raises TransferFailed."""
+        ...
+
+    async def read(self, tenant: str, lines: Path) -> Restored:
+        """Stores the session of a file. Repeated, it adds nothing. Raises TransferFailed."""
+        ...
+
+
+class RetentionStore(SessionStore, StateStore, Protocol):
+    """The part of the store that retention uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A session that a run would take."""
+
+    policy: RetentionPolicy
+    session: Session
+
+
+class RetentionRunner:
+    """Runs policies. `clock` returns nanoseconds, `new_id` time-ordered ids. `ended`: called with each receipt that has an
+    outcome; `before_delete`: allows a deletion."""
+
+    def __init__(
+        self,
+        store: RetentionStore,
+        archive: Archive,
+        transfer: Transfer,
+        policies: Sequence[RetentionPolicy],
+        clock: Callable[[], int],
+        new_id: Callable[[], str],
+        *,
+        ended: Callable[[Receipt], None] = lambda _: None,
+        before_delete: BeforeDelete | None = None,
+    ) -> None:
+        self._store = store
+        self._archive = archive
+        self._transfer = transfer
+        self.policies = policies
+        self._clock = clock
+        self._new_id = new_id
+        self._ended = ended
+        self._before_delete = before_delete
+
+    async def tenants(self) -> Sequence[str]:
+        """Returns the tenants with sessions that a policy concerns."""
+        return [each for each in await self._store.tenants() if any(policy.concerns(each) for policy in self.policies)]
+
+    async def find(self, tenant: str, only: Collection[str] = ()) -> AsyncIterator[Planned]:
+        """Yields the sessions that a run would take; of the policies `only`, if any is named."""
+        async for policy, session in candidates(self._store, self.policies, tenant, self._clock()):
+            if not only or policy.name in only:
+                yield Planned(policy, session)
+
+    async def run(
+        self, tenant: str, limit: int, only: Collection[str] = (), alive: Callable[[], Awaitable[bool]] | None = None
+    ) -> RunReceipt:
+        """Archives and deletes up to `limit` sessions. Stops early if `alive` returns False. Raises ArchiveFailed if the
+        archive cannot be used, StoreUnavailable."""
+        run_id, began = self._new_id(), self._clock()
+        receipts = [*await self.settle(tenant)]
+        more, taken, failed = False, 0, 0
+        async for planned in self.find(tenant, only):
+            more = taken >= limit or failed >= _FAILED_AT_MOST or (alive is not None and not await alive())
+            if more:
+                break
+            taken += 1
+            receipts.append(await self._take(self.receipt(run_id, tenant, planned), planned.policy))
+            failed = failed + 1 if receipts[-1].outcome is Outcome.FAILED else 0
+        run = RunReceipt(run_id, tenant, began, self._clock(), False, receipts, more=more)
+        if receipts:
+            await self._archive.put_run(run)
+            _log.info("retention of tenant %r: %s, run %s", tenant, _shown(run.counts()), run_id)
+        return run
+
+    def receipt(self, run_id: str, tenant: str, planned: Planned) -> Receipt:
+        """Returns the receipt of a session that a run takes."""
+        policy, session = planned.policy, planned.session
+        return Receipt(
+            id=self._new_id(),
+            run_id=run_id,
+            policy=policy.name,
+            action=policy.action,
+            tenant=tenant,
+            ref=session.ref,
+            uid=session.uid,
+            log_version=session.log_version,
+            events=session.last_seq,
+            size=session.window.bytes,
+            create_time=session.create_time,
+            update_time=session.update_time,
+            time=self._clock(),
+        )
+
+    async def settle(self, tenant: str) -> Sequence[Receipt]:
+        """Gives the pending receipts of a tenant an outcome: a session that is gone was deleted, of one that is there the
+        archive is removed. Returns those of deletions."""
+        settled = []
+        for receipt in await self._archive.pending(tenant):
+            try:
+                there = (await self._store.get_session(tenant, receipt.ref)).uid == receipt.uid
+            except SessionNotFound:
+                there = False
+            if there:
+                await self._archive.discard(receipt)
+                continue
+            receipt = receipt.ended(Outcome.DELETED, self._clock(), "the server stopped before it stored this receipt")
+            await self._archive.end(receipt)
+            self._ended(receipt)
+            settled.append(receipt)
+        return settled
+
+    async def _take(self, receipt: Receipt, policy: RetentionPolicy) -> Receipt:
+        try:
+            receipt = await self._archived(receipt, policy)
+            if receipt.outcome is Outcome.DELETED:
+                await self._archive.end(receipt)
+            else:
+                await self._archive.discard(receipt)
+        except (TransferFailed, SessionNotFound) as error:
+            receipt = receipt.ended(Outcome.CHANGED, self._clock(), str(error))
+        except ThreadkeepError as error:
+            receipt = receipt.ended(Outcome.FAILED, self._clock(), error.message)
+        except ArchiveFailed as error:
+            receipt = receipt.ended(Outcome.FAILED, self._clock(), str(error))
+        if receipt.outcome is Outcome.FAILED:
+            _log.warning("retention of session %r failed, it stays: %s", receipt.ref.session_id, receipt.reason)
+        self._ended(receipt)
+        return receipt
+
+    async def _archived(self, receipt: Receipt, policy: RetentionPolicy) -> Receipt:
+        """Archives and deletes a session; returns its receipt with the outcome."""
+        name = StateName(StateScope.SESSION, receipt.ref)
+        # Before the session and its log: the deletion notices each change from here on.
+        state = await self._store.get_state(receipt.tenant, name, _NO_VALUES)
+        seen = await self._store.get_session(receipt.tenant, receipt.ref)
+        if seen.uid != receipt.uid or not policy.takes(seen, self._clock()):
+            return receipt.ended(Outcome.CHANGED, self._clock(), "the session was changed")
+        if policy.action is Action.ARCHIVE:
+            with TemporaryDirectory(prefix="threadkeep-archive-") as directory:
+                lines = Path(directory, "lines")
+                events = await self._transfer.write(receipt.tenant, seen.ref, lines)
+                if events != seen.last_seq:
+                    return receipt.ended(Outcome.CHANGED, self._clock(), "the session was changed while it was read")
+                receipt = replace(receipt, archive=await self._archive.store(receipt, lines, policy.form, events))
+        receipt = replace(receipt, log_version=seen.log_version, events=seen.last_seq)
+        await self._archive.begin(receipt)
+        if self._before_delete is not None and not await self._before_delete(receipt.tenant, seen):
+            return receipt.ended(Outcome.CHANGED, self._clock(), "its events are not in memory yet")
+        if not await self._store.delete_unchanged(receipt.tenant, seen, state.version, self._clock()):
+            return receipt.ended(Outcome.CHANGED, self._clock(), "the session was changed while it was archived")
+        return receipt.ended(Outcome.DELETED, self._clock())
+
+
+def _shown(counts: dict[str, int]) -> str:
+    return ", ".join(f"{number} {outcome}" for outcome, number in counts.items())
