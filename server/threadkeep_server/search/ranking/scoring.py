@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...domain.model import POSITION_STEP
 from ...domain.search import Candidate, Candidates, Scored
@@ -69,8 +70,16 @@ _FEWEST_DOCUMENTS = 50
 _OF_UNKNOWN_PAIR = 0.4
 _DIGIT = re.compile(r"\d")
 NO_MEANING: Mapping[int, float] = {}
-_Sessions: TypeAlias = tuple[Ints, Floats, Ints]
-"""The sessions and seqs of the candidates, sorted by both, and the sort order."""
+
+
+class _Sessions(NamedTuple):
+    """The sessions and seqs of the candidates, sorted by both, and the sort order. `follows`: for each but the first, whether
+    it is directly behind the one before it."""
+
+    session: Ints
+    seq: Floats
+    order: Ints
+    follows: NDArray[np.bool_]
 
 
 def rank(
@@ -210,12 +219,10 @@ def _lacking(by_term: Floats, read: _Reading, sessions: _Sessions) -> Floats:
     """Adds a share of the words of the question that a candidate lacks and the message before or behind it has: together they
     speak of what the question is about. At most half of what that message is ahead, so that what has all the words stays first.
     A pair of characters that a neighbor has is often of another word."""
-    session, seq, order = sessions
+    order, near = sessions.order, sessions.follows
     spaced = [not script_of(term[0]).unspaced for term in read.place]
     own = by_term[np.array(spaced, bool)][:, order]
     total = own.sum(axis=0)
-    adjacent = np.diff(seq) * (session[1:] == session[:-1])
-    near = (adjacent > 0) & (adjacent <= 1)
     lent, ahead = np.zeros_like(own), np.zeros_like(total)
     lent[:, 1:], ahead[1:] = near * own[:, :-1], near * total[:-1]
     lent[:, :-1], ahead[:-1] = np.maximum(lent[:, :-1], near * own[:, 1:]), np.maximum(ahead[:-1], near * total[1:])
@@ -287,9 +294,8 @@ def _relevance(query: Query, read: _Reading, sessions: _Sessions) -> Floats:
         if not read.known[place] and script_of(term[0]).unspaced:
             mass[place] *= _OF_UNKNOWN_PAIR
     share: Floats = (mass[:, np.newaxis] * (read.counts > 0)).sum(axis=0) / max(float(mass.sum()), 1e-12)
-    session, seq, order = sessions
     adjacent = np.empty_like(share)
-    adjacent[order] = _lift(session, seq, share[order])
+    adjacent[sessions.order] = _lift(sessions, share[sessions.order])
     # Keywords, unlike a question, are not answered by what is only next to them.
     return np.maximum(share, adjacent if query.is_question else adjacent * (share > 0))
 
@@ -300,30 +306,30 @@ def _grouped(scores: Floats, read: _Reading, sessions: _Sessions) -> Floats:
     with those of their document: Callan, "Passage-Level Evidence in Document Retrieval", 1994.) Only the best neighbor counts:
     many weak matches are no answer. Some candidates are present only as neighbors and contain no term of the query."""
     use = read.use
-    session, seq, order = sessions
+    order = sessions.order
     own = scores[order]
     asking = own * np.array([read.found[place].words.endswith(QUESTION) for place in order.tolist()], np.float64)
-    total = own - use.questions * asking + use.session * _best_of_session(session, own)
-    total += use.neighbors * _lift(session, seq, own, use.behind)
-    gap = np.diff(seq)
-    follows = (session[1:] == session[:-1]) & (gap > 0) & (gap <= 1)
-    total[1:] += use.answer * np.where(follows, asking[:-1], 0.0)
+    total = own - use.questions * asking + use.session * _best_of_session(sessions.session, own)
+    total += use.neighbors * _lift(sessions, own, use.behind)
+    total[1:] += use.answer * sessions.follows * asking[:-1]
     grouped = np.empty_like(total)
     grouped[order] = total
     return grouped
 
 
 def _in_sessions(read: _Reading) -> _Sessions:
-    """Returns the sessions and seqs of the candidates, sorted by both, and the sort order."""
     session = np.array([candidate.session for candidate in read.found], np.int64)
     seq = np.array([candidate.position for candidate in read.found], np.float64) / POSITION_STEP
     order = np.lexsort((read.keys, seq, session))
-    return session[order], seq[order], order
+    session, seq = session[order], seq[order]
+    gap = np.diff(seq)
+    return _Sessions(session, seq, order, (session[1:] == session[:-1]) & (gap > 0) & (gap <= 1))
 
 
-def _lift(session: Ints, seq: Floats, own: Floats, behind: float = 1.0) -> Floats:
+def _lift(sessions: _Sessions, own: Floats, behind: float = 1.0) -> Floats:
     """Returns the score of each candidate's best neighbor, divided by 1 + the distance: half of it at distance 1. `behind`: a
     factor for those that follow their neighbor."""
+    session, seq = sessions.session, sessions.seq
     lift = np.zeros(len(own))
     for lag in (1, 2):
         gap = seq[lag:] - seq[:-lag]

@@ -275,15 +275,14 @@ class RankedSearch:
         """Loads as many events as the page and its bytes allow, at least one. Returns them with their scores, and the offset of
         the next page."""
         end = min(len(scored), MOST_RANKED)
+        if not query.distinct:
+            end = min(end, query.wanted)  # also if some were deleted
         shown: Shown = set()
         taken: list[tuple[FoundEvent, float]] = []
         room = self._limits.max_response_bytes
         reached = query.offset
-        while reached < end and room > 0 and len(taken) < query.limit:
-            wanted = query.limit - (len(taken) if query.distinct else reached - query.offset)
-            if wanted <= 0:
-                break
-            some = scored[reached : min(reached + min(_LOADED_AT_ONCE, wanted), end)]
+        while reached < end and room > 0 and (missing := query.limit - len(taken)):
+            some = scored[reached : min(reached + min(_LOADED_AT_ONCE, missing), end)]
             loaded = await self._store.events_by_key(
                 tenant, query.scope, [each.key for each in some], query.filter, neighbors=query.neighbors
             )
