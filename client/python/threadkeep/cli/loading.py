@@ -37,6 +37,7 @@ _COMMANDS: Mapping[str, _Command] = {
     "config": _Command("Server", "server", "config_table"),
     "db": _Command("Server", "server", "db_app"),
     "info": _Command("Server", "server", "info"),
+    "bench": _Command("Server", "bench.command", "bench"),
     "audit": _Command("Server", "audit", "audit"),
     "tokens": _Command("Server", "tokens", "tokens_app"),
     "keys": _Command("Server", "keys", "keys_app"),

@@ -42,11 +42,15 @@ class Cli:
     json: bool = False
     allow_plaintext_token: bool | None = None
 
+    def client(self) -> AsyncClient:
+        """A client of the server, to be closed."""
+        return AsyncClient(self.address, token=self.token, allow_plaintext_token=self.allow_plaintext_token)
+
     def call(self, use: Callable[[AsyncClient], Awaitable[Result]]) -> Result:
         """Runs calls against the server; raises CliError for its errors."""
 
         async def connected() -> Result:
-            async with AsyncClient(self.address, token=self.token, allow_plaintext_token=self.allow_plaintext_token) as client:
+            async with self.client() as client:
                 return await use(client)
 
         try:
