@@ -10,7 +10,7 @@ from typing import NamedTuple
 ENV_PREFIX = "THREADKEEP_"
 # Variables of the clients, the command line and the tests.
 _OTHERS = (
-    *("CONFIG", "ADDRESS", "TOKEN", "ALLOW_PLAINTEXT_TOKEN", "DEBUG"),
+    *("CONFIG", "ADDRESS", "TOKEN", "ALLOW_PLAINTEXT_TOKEN", "CA", "DEBUG"),
     *("REQUIRE_ALL", "LONG", "EXAMPLES", "KILLS", "SEED", "LANGUAGES", "SHARED_DATA", "SLOW_READER_S"),
 )
 _OTHER_PREFIXES = ("TEST_", "BENCH_", "MCP_")

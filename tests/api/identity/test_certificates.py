@@ -16,6 +16,8 @@ import pytest
 from cryptography import x509
 
 from tests.support.servers.certificates import Authority
+from threadkeep.cli import main
+from threadkeep.cli.errors import Exit
 from threadkeep.v1 import session_service_pb2, session_service_pb2_grpc
 from threadkeep_server.transport import tls_files
 
@@ -84,6 +86,14 @@ def test_a_client_certificate_identifies_the_caller(start_server: ServerFactory,
     for client in (None, stranger.issue("operator")):
         with sessions(port, authority, client) as stub:
             assert code_of(stub, "token-for-grpc-000") == "UNAVAILABLE"
+    for name, content in zip(("agent.crt", "agent.key"), agent, strict=True):
+        (tmp_path / name).write_bytes(content)
+    ca = [f"--ca={tmp_path / 'ca.crt'}"]
+    pair = [f"--certificate={tmp_path / 'agent.crt'}", f"--private-key={tmp_path / 'agent.key'}"]
+    listing = ["sessions", "list", "--user", "alice", "--address", f"https://127.0.0.1:{port}"]
+    assert main([*ca, *pair, *listing]) == Exit.OK
+    assert main([*pair, *listing]) == Exit.UNAVAILABLE, "the CA is not one of the system's"
+    assert main([*ca, *pair[:1], *listing]) == Exit.USAGE
 
 
 @pytest.mark.parametrize("frontend", ["grpc", "envoy"])

@@ -44,7 +44,7 @@ def test_a_variable_that_resembles_no_setting_is_ignored_and_reported(monkeypatc
 def test_variables_of_settings_clients_and_tests_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [each for each in os.environ if each.upper().startswith(ENV_PREFIX)]:
         monkeypatch.delenv(name)
-    clients = "ADDRESS TOKEN ALLOW_PLAINTEXT_TOKEN DEBUG MCP_USER MCP_TOKEN"
+    clients = "ADDRESS TOKEN ALLOW_PLAINTEXT_TOKEN CA DEBUG MCP_USER MCP_TOKEN"
     tests = "REQUIRE_ALL LONG EXAMPLES KILLS SEED LANGUAGES SLOW_READER_S TEST_PG_BIN BENCH_FSYNC SHARED_DATA"
     for name in (*clients.split(), *tests.split()):
         monkeypatch.setenv(ENV_PREFIX + name.upper(), "1")

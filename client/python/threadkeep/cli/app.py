@@ -13,7 +13,7 @@ import typer
 from ..errors import ThreadkeepError
 from .errors import CliError, Exit, debugging, from_server, from_system, one_line, report
 from .loading import add_commands
-from .options import Address, Cli, Json, Token, usage
+from .options import Address, Cli, Json, TlsFiles, Token, usage
 
 
 def build(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -130,10 +130,30 @@ def _base(
             help="Send the token to another machine without TLS. (env THREADKEEP_ALLOW_PLAINTEXT_TOKEN=1)",
         ),
     ] = False,
+    ca: Annotated[
+        Path | None,
+        typer.Option(
+            "--ca",
+            metavar="FILE",
+            envvar="THREADKEEP_CA",
+            show_envvar=False,
+            help="PEM file of the CA of an https:// server. (env THREADKEEP_CA, default the system's)",
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate", metavar="FILE", help="PEM file of the client's certificate, for a server that requires one."
+        ),
+    ] = None,
+    private_key: Annotated[
+        Path | None,
+        typer.Option("--private-key", metavar="FILE", help="PEM file of the key of --certificate."),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    ctx.obj = Cli(address, token, json, allow_plaintext_token or None)
+    ctx.obj = Cli(address, token, json, allow_plaintext_token or None, TlsFiles(ca, certificate, private_key))
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, TypedDict, TypeVar
 
+import grpc
 import typer
 
 from .. import AsyncClient
@@ -34,6 +36,24 @@ SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The session's
 
 
 @dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files of a TLS connection; None is the system's roots, or no client certificate."""
+
+    ca: Path | None = None
+    certificate: Path | None = None
+    private_key: Path | None = None
+
+    def credentials(self) -> grpc.ChannelCredentials | None:
+        """Returns what the files say; None if there are none. Raises OSError for a file that cannot be read."""
+        if (self.certificate is None) != (self.private_key is None):
+            raise usage("give --certificate and --private-key together, or neither")
+        files = (self.ca, self.private_key, self.certificate)
+        if not any(files):
+            return None
+        return grpc.ssl_channel_credentials(*(file.read_bytes() if file else None for file in files))
+
+
+@dataclass(frozen=True, slots=True)
 class Cli:
     """The connection's options and the form of the output."""
 
@@ -41,10 +61,16 @@ class Cli:
     token: str | None = None
     json: bool = False
     allow_plaintext_token: bool | None = None
+    tls: TlsFiles = TlsFiles()
 
     def client(self) -> AsyncClient:
-        """A client of the server, to be closed."""
-        return AsyncClient(self.address, token=self.token, allow_plaintext_token=self.allow_plaintext_token)
+        """Returns a client of the server."""
+        return AsyncClient(
+            self.address,
+            token=self.token,
+            tls=self.tls.credentials() if endpoint(self.address).tls else None,
+            allow_plaintext_token=self.allow_plaintext_token,
+        )
 
     def call(self, use: Callable[[AsyncClient], Awaitable[Result]]) -> Result:
         """Runs calls against the server; raises CliError for its errors."""
@@ -68,7 +94,7 @@ def cli_of(ctx: typer.Context, address: str | None, token: str | None, json: boo
     """Returns the options of a command, completed by those before the command."""
     base = ctx.find_object(Cli) or Cli()
     token = base.token if token is None else token
-    return Cli(address or base.address, token, json or base.json, base.allow_plaintext_token)
+    return replace(base, address=address or base.address, token=token, json=json or base.json)
 
 
 def ref_of(session_id: str, user: str, app: str | None) -> SessionRef:
