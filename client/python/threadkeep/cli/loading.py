@@ -35,7 +35,7 @@ def _loaded(module: str) -> object:
 _COMMANDS: Mapping[str, _Command] = {
     "serve": _Command("Server", "server", "serve"),
     "config": _Command("Server", "server", "config_table"),
-    "db": _Command("Server", "server", "db_app"),
+    "db": _Command("Server", "server", "db_app", also=("database.backups",)),
     "info": _Command("Server", "server", "info"),
     "bench": _Command("Server", "bench.command", "bench"),
     "audit": _Command("Server", "audit", "audit"),

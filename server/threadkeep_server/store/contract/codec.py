@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ...domain.model import BodyFacts, EventDraft, Usage
@@ -66,3 +68,27 @@ class Codec(Protocol):
     def ties(self, body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Returns the ids of the tool calls that sealed bytes make, and of the calls that they answer."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The fields of an event as its sealed bytes have them. `size` and `tokens` are 0 in a tombstone."""
+
+    seq: int
+    event_id: str
+    role: int
+    author: str
+    author_role: str
+    branch: str
+    synthetic: bool
+    size: int
+    tokens: int
+    erased: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Parse stored bytes; both raise ValueError for bytes that are none. `event`: of a sealed event; `message`: of a memory."""
+
+    event: Callable[[bytes], Stated]
+    message: Callable[[bytes], object]

@@ -49,6 +49,16 @@ def is_encrypted(data: bytes) -> bool:
     return data.startswith(_HEAD)
 
 
+def key_number(data: bytes) -> int:
+    """Returns the id of the key that encrypted the data."""
+    return int.from_bytes(data[len(_HEAD) : _START])
+
+
+def opened(cipher: AESGCM, data: bytes) -> bytes:
+    """Decrypts encrypted data with its key. Raises InvalidTag if it was changed, ValueError if it is too short."""
+    return cipher.decrypt(data[_START : _START + NONCE_BYTES], data[_START + NONCE_BYTES :], data[:_START])
+
+
 class Vault:
     """The keys of a database. `tenants`: those to encrypt, empty for all; a tenant that has a key stays encrypted.
     `searchable`: whether encrypted tenants may search. Methods that use the database raise its errors."""
@@ -173,12 +183,12 @@ class Vault:
         server does not know yet, and for data that was changed."""
         if not data.startswith(_HEAD):
             return data
-        number = int.from_bytes(data[len(_HEAD) : _START])
+        number = key_number(data)
         cipher = self._ciphers.get(number)
         if cipher is None:
             raise EncryptionKeyDestroyed if number in self._destroyed else KeyUnknown()
         try:
-            return cipher.decrypt(data[_START : _START + NONCE_BYTES], data[_START + NONCE_BYTES :], data[:_START])
+            return opened(cipher, data)
         except InvalidTag:
             raise StoreUnavailable("an encrypted text was changed outside of this server; restore it from a backup") from None
 

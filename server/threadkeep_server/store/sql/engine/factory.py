@@ -46,11 +46,16 @@ _SCHEMES: dict[str, Callable[[sa.URL, SqlOptions], Engine]] = {
 }
 
 
+def sqlite_file(url: str) -> Path | None:
+    """Returns the file of a SQLite database; None for another database."""
+    parsed = sa.make_url(url)
+    return _sqlite_path(parsed) if parsed.get_backend_name() == "sqlite" else None
+
+
 def peek(url: str, unit: Unit[T]) -> T | None:
     """Runs a unit that reads a database that may be in use. Creates nothing; returns None if there is no database."""
-    parsed = sa.make_url(url)
-    if parsed.get_backend_name() == "sqlite":
-        return peek_sqlite(_sqlite_path(parsed), unit)
+    if (path := sqlite_file(url)) is not None:
+        return peek_sqlite(path, unit)
     return asyncio.run(_read(open_engine(url, SqlOptions()), unit))
 
 

@@ -1,0 +1,1 @@
+"""Commands of the database: backup, restore and verify."""

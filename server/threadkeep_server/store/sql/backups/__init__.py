@@ -1,0 +1,1 @@
+"""Backups: copies of a running database, and how they are restored."""

@@ -1,0 +1,1 @@
+"""Verification: reads a whole database and reports what contradicts itself."""

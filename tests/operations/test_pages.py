@@ -1,0 +1,27 @@
+"""Every command of the pages on backups and upgrades runs, in order, next to a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.terminal import Terminal
+from tests.support.documents import blocks_of
+
+_PAGES = Path(__file__).parents[2] / "docs" / "operations"
+NOT_RUN = {"createdb": "needs a PostgreSQL of the reader; tests/operations/test_backup.py restores there"}
+"""Blocks in `console`, by what they begin with, and why."""
+
+
+@pytest.mark.parametrize("name", ["backup"])
+def test_commands_run(name: str, tmp_path: Path) -> None:
+    ran = 0
+    with Terminal(tmp_path) as terminal:
+        for block in blocks_of(_PAGES / f"{name}.md"):
+            if block.language == "sh":
+                terminal.run(block)
+                ran += 1
+            else:
+                assert (block.language, block.code.split()[0] in NOT_RUN) == ("console", True), block
+    assert ran
