@@ -134,6 +134,10 @@ test-feed: setup postgres ## Run the tests of subscriptions against real servers
 test-migration: setup postgres ## Run the schema migration tests
 	$(PARALLEL) tests/migration $(ARGS)
 
+.PHONY: test-operations
+test-operations: setup postgres ## Run the tests of what operators do: backups, restores, upgrades, and the commands of their pages
+	$(PARALLEL) tests/operations $(ARGS)
+
 .PHONY: test-faults
 test-faults: setup postgres ## Run the fault tests: kill -9, full disk, lost database (THREADKEEP_KILLS=50)
 	$(PARALLEL) tests/faults $(ARGS)

@@ -138,7 +138,5 @@ def _check(process: subprocess.Popen[bytes], command: Sequence[str | Path], erro
     if process.returncode:
         errors.seek(0)
         lines = errors.read().decode(errors="replace").splitlines()
-        told = [line for line in lines if "error" in line.lower()] or lines
-        raise ProgramFailed(
-            f"{Path(command[0]).name} ended with status {process.returncode}: {told[0] if told else 'no message'}"
-        )
+        reasons = [line for line in lines if "error" in line.lower()] or lines or ["no message"]
+        raise ProgramFailed(f"{Path(command[0]).name} ended with status {process.returncode}: {reasons[0]}")
