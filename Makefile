@@ -212,6 +212,10 @@ check-sync: setup ## Fail if the synchronous client differs from what would be g
 bench: setup ## Measure against raw baselines of the same run; writes bench.json
 	$(BIN)/python -m tests.bench $(ARGS)
 
+.PHONY: soak
+soak: setup postgres ## Two hours of low load on both engines: memory, descriptors and latencies must stay (ARGS="--hours 8")
+	$(BIN)/python -m tests.sizing soak --folder build/soak $(ARGS)
+
 .PHONY: bench-peers
 bench-peers: setup ## Measure next to other session stores, each in its own environment
 	$(BIN)/python -m tests.bench.peers $(ARGS)
