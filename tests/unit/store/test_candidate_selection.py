@@ -11,6 +11,7 @@ from threadkeep_server.domain.search import Candidate, Candidates, WordQuery
 from threadkeep_server.store.contract.search import most_counted
 from threadkeep_server.store.sql.engine.base import Engine
 from threadkeep_server.store.sql.search.candidate_selection import Choice, Unindexed
+from threadkeep_server.store.sql.search.common_terms import CommonTerms
 from threadkeep_server.store.sql.search.term_index import NewestPage, Postings, TermIndex, TermQuery
 
 NOTHING = Unindexed({}, {})
@@ -59,7 +60,7 @@ def _choose(
     unindexed: Unindexed = NOTHING,
     outdated: Collection[int] = (),
 ) -> Candidates:
-    choice = Choice(WordQuery(terms, limit=limit), "~u", DOCUMENTS, outdated)
+    choice = Choice(WordQuery(terms, limit=limit), "~u", DOCUMENTS, CommonTerms(), outdated)
     return choice.candidates(CONNECTION, ENGINE, cast("TermIndex", index), unindexed, documents)
 
 

@@ -107,9 +107,9 @@ class SearchStore(Protocol):
         (conditions and keywords; no window), and those of `query.also` that match it. Everything committed before the call is
         searched, except `unsearched` events that are not indexed: those that are not the newest, if there are too many to read.
         If no more than `query.limit` match, all are returned, the same in every store; otherwise the store chooses which ones
-        to leave out. Frequencies are
-        those of the whole scope in the selected fields, without the filter; they are counted up to `most_counted`, and may
-        include events deleted a moment ago. Raises SessionNotFound, AmbiguousSession for a session scope."""
+        to leave out. Frequencies are those of the whole scope in the selected fields, without the filter; they are counted up
+        to `most_counted`, and may include events deleted a moment ago, or of a common term some minutes ago. Raises
+        SessionNotFound, AmbiguousSession for a session scope."""
         ...
 
     async def neighbor_candidates(

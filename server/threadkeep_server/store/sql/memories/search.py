@@ -24,6 +24,7 @@ from ..scan_budget import ScanBudget, affordable
 from ..schema.encryption import ENCRYPTED
 from ..schema.memories import memories
 from ..search.candidate_selection import Choice, Unindexed
+from ..search.common_terms import CommonTerms
 from ..search.derivation import terms_text
 from ..search.term_index import TermIndex, TermRow
 from .rows import batches, rows_of_keys, within
@@ -37,6 +38,7 @@ _ANALYSED_COLUMNS: Sequence[ColumnElement[Any]] = (_m.id, _m.analyzer, _m.conten
 def candidates(
     scanner: Scanner,
     index: TermIndex | None,
+    common: CommonTerms,
     tenant: str,
     scope: MemoryScope,
     query: WordQuery,
@@ -57,7 +59,7 @@ def candidates(
         ]
         return {row.id: _candidate(row, behind.get(row.id, row.words), query.fields) for row in rows}
 
-    choice = Choice(query, memory_marker(tenant, scope), documents, outdated=behind.keys())
+    choice = Choice(query, memory_marker(tenant, scope), documents, common, outdated=behind.keys())
     return choice.candidates(connection, scanner.engine, index, replace(_unindexed(behind, query), unsearched=unsearched), read)
 
 

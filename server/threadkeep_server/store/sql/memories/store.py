@@ -17,6 +17,7 @@ from ..engine.base import Engine
 from ..log.unit_runner import UnitRunner, translate_errors
 from ..scan_budget import ScanBudget, ScanLimits
 from ..schema import versions
+from ..search.common_terms import CommonTerms
 from ..search.derivation import terms_text
 from ..search.term_index import TermIndex
 from . import memory_queries, search, write_queries
@@ -43,6 +44,7 @@ class SqlMemories:
         self._units = units
         self._limits = limits
         self._index = index
+        self._common = CommonTerms()
         self._after_deletions = deleted
 
     async def add_memories(
@@ -126,7 +128,9 @@ class SqlMemories:
     ) -> Candidates:
         index = None if self._units.codec.scans(tenant) else self._index
         return await self._units.of(tenant).scan(
-            lambda scanner: search.candidates(scanner, index, tenant, scope, query, wanted, ScanBudget(self._limits)),
+            lambda scanner: search.candidates(
+                scanner, index, self._common, tenant, scope, query, wanted, ScanBudget(self._limits)
+            ),
             snapshot=True,
         )
 

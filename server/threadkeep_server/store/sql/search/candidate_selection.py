@@ -16,6 +16,7 @@ from ....domain.search import Candidate, Candidates, WordQuery
 from ...contract.search import most_counted, rarity
 from ..engine.base import Engine
 from ..scan_budget import ScanBudget
+from .common_terms import CommonTerms
 from .term_index import NewestPage, Postings, TermIndex, TermQuery
 
 Read = Callable[[Sequence[int]], Mapping[int, Candidate]]
@@ -39,14 +40,17 @@ class Unindexed:
 
 class Choice:
     """The selection for one query among the documents of a scope. `marker` is the scope's in the index; `documents` is their
-    number. `outdated` documents of the index are ignored: they are in `unindexed`."""
+    number. `common`: what is known of the index. `outdated` documents of the index are ignored: they are in `unindexed`."""
 
-    def __init__(self, query: WordQuery, marker: str, documents: int, outdated: Collection[int] = ()) -> None:
+    def __init__(
+        self, query: WordQuery, marker: str, documents: int, common: CommonTerms, outdated: Collection[int] = ()
+    ) -> None:
         self.terms = tuple(dict.fromkeys(query.terms))
         self.documents = documents
         self.most = most_counted(documents, query.limit)
         self._limit = query.limit
         self._also = query.also
+        self._common = common
         self._query = TermQuery(marker, self.terms, query.fields)
         self._outdated = outdated
 
@@ -64,7 +68,8 @@ class Choice:
         indexed_postings = Postings({}, ())
         if index is not None and self.terms:
             # More, because outdated ones are left out.
-            indexed_postings = index.postings(connection, engine, self._query, self.most + len(self._outdated))
+            most = self.most + len(self._outdated)
+            indexed_postings = self._common.postings(connection, engine, index, self._query, most, self.documents)
         having = {term: self._having(indexed_postings.keys.get(term, ()), unindexed.keys.get(term, ())) for term in self.terms}
         counts = {term: self._count(indexed_postings, term, unindexed) for term in self.terms}
         counts = {term: count for term, count in counts.items() if count}

@@ -15,6 +15,7 @@ from ..log.unit_runner import UnitRunner
 from ..scan_budget import ScanBudget, ScanLimits
 from . import literal_queries
 from .analysis_cache import AnalysisCache
+from .common_terms import CommonTerms
 from .derivation import terms_text
 from .event_keys import event_keys
 from .event_lookup import events_by_key, of_one_moment
@@ -30,6 +31,7 @@ class SqlSearch:
         self._units = units
         self._limits = limits
         self._index = index
+        self._common = CommonTerms()
         self._analyzed = AnalysisCache(lambda body, time: terms_text(units.codec.words(body, time)))
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
@@ -52,7 +54,7 @@ class SqlSearch:
         index = None if texts is None else texts.words
 
         def unit(scanner: Scanner) -> Candidates:
-            return word_candidates(scanner, self._analyzed, index, tenant, scope, query, wanted, self._limits)
+            return word_candidates(scanner, self._analyzed, index, self._common, tenant, scope, query, wanted, self._limits)
 
         return await self._units.of(tenant).scan(unit, snapshot=True)
 

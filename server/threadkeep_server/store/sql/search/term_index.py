@@ -184,10 +184,12 @@ _INDEX_TERMS = (
     # Every look-up scans entries that are not merged into GIN yet: 64 kB instead of 4 MB.
     "CREATE INDEX IF NOT EXISTS {table}_terms ON {table} USING gin (terms) WITH (gin_pending_list_limit = 64)",
 )
-# NULL for a frequent term: sending and reading so many ids costs as much as finding them.
+# NULL for a frequent term: sending and reading so many ids costs as much as finding them. Materialized, though it is read only
+# up to the limit: a planner that expects to read a tenth scans the table while GIN has entries that are not merged yet.
 _PG_POSTINGS = (
     "SELECT CASE WHEN cardinality(ids) < $1 THEN ids END FROM (SELECT place, "
-    "ARRAY(SELECT id FROM {table} WHERE terms @@ wanted.query::tsquery LIMIT $1) AS ids "
+    "ARRAY(WITH found_ids AS MATERIALIZED (SELECT id FROM {table} WHERE terms @@ wanted.query::tsquery) "
+    "SELECT id FROM found_ids LIMIT $1) AS ids "
     "FROM unnest($2::text[]) WITH ORDINALITY AS wanted (query, place) OFFSET 0) AS found ORDER BY place"
 )
 # Two ways, because no planner knows which is shorter. Neither leaves it a choice: a prepared statement gets one plan for any

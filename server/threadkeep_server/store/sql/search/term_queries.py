@@ -31,6 +31,7 @@ from ..schema.tables import event_words, events, sessions
 from . import unindexed
 from .analysis_cache import AnalysisCache
 from .candidate_selection import Choice, Unindexed
+from .common_terms import CommonTerms
 from .event_lookup import neighbor_keys
 from .scopes import Place, place_of
 from .term_index import TermIndex
@@ -53,6 +54,7 @@ def word_candidates(
     scanner: Scanner,
     analyzed: AnalysisCache,
     index: TermIndex | None,
+    common: CommonTerms,
     tenant: str,
     scope: EventScope,
     query: WordQuery,
@@ -70,7 +72,7 @@ def word_candidates(
     if not (query.terms or query.also) or query.limit < 1:
         return Candidates([], documents)
     reader = _Reader(scanner, analyzed, place, query.fields, wanted, decoding)
-    choice = Choice(query, place.marker, documents)
+    choice = Choice(query, place.marker, documents, common)
     unindexed_postings = reader.unindexed(parts, choice.terms, choice.most, budget)
     return choice.candidates(connection, scanner.engine, index, unindexed_postings, reader.named, decoding)
 
