@@ -82,6 +82,14 @@ EmptyUrl = Callable[[str], str]
 
 
 @pytest.fixture
+def another_postgres_url(postgres: PostgresCluster) -> Iterator[str]:
+    """The URL of a second empty database."""
+    name = f"operations_{next(_numbers)}"
+    yield postgres.create_database(name)
+    postgres.drop_database(name)
+
+
+@pytest.fixture
 def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> EmptyUrl:
     """Returns the URL of an empty database of the same engine as that of another URL."""
 
