@@ -92,12 +92,12 @@ check: lint ## What to run while working: lint, unit tests, the store on the ref
 	$(PARALLEL) tests/unit tests/store -m "not postgres" $(ARGS)
 
 .PHONY: test
-test: setup postgres ## Run the tests of every part on SQLite and PostgreSQL (WORKERS=4 processes)
+test: setup postgres cluster-programs ## Run the tests of every part on SQLite and PostgreSQL (WORKERS=4 processes)
 	$(PARALLEL) --durations=30 -m "not linters" $(ARGS)
 	@$(BIN)/python -m tests.conformance.matrix --counts
 
 .PHONY: test-long
-test-long: setup postgres ## Run every test in its long form: 50 kills, every language on PostgreSQL, 1,000 examples
+test-long: setup postgres cluster-programs ## Run every test in its long form: 50 kills, every language on PostgreSQL, 1,000 examples
 	THREADKEEP_LONG=1 $(PARALLEL) --durations=30 $(ARGS)
 	@$(BIN)/python -m tests.conformance.matrix
 	$(if $(ARGS),,@THREADKEEP_LONG=1 $(MAKE) --no-print-directory check-gen test-envoy)
@@ -109,6 +109,10 @@ test-envoy: setup postgres ## Run the tests through the SDK, HTTP and the comman
 .PHONY: postgres
 postgres: ## Install PostgreSQL if there is none and we may (the tests start it themselves)
 	bash tests/support/install_postgres.sh
+
+.PHONY: cluster-programs
+cluster-programs: ## Install Patroni, etcd, HAProxy and PgBouncer if they are missing and we may (the tests start them)
+	bash tests/support/install_cluster.sh
 
 .PHONY: test-unit
 test-unit: setup ## Run the pure tests: domain, conversion, configuration
@@ -141,6 +145,10 @@ test-operations: setup postgres ## Run the tests of what operators do: backups, 
 .PHONY: test-faults
 test-faults: setup postgres ## Run the fault tests: kill -9, full disk, lost database (THREADKEEP_KILLS=50)
 	$(PARALLEL) tests/faults $(ARGS)
+
+.PHONY: test-availability
+test-availability: setup postgres cluster-programs ## Run the fail-overs of a PostgreSQL cluster (THREADKEEP_FAILOVERS=20)
+	$(PARALLEL) tests/availability $(ARGS)
 
 .PHONY: test-scenarios
 test-scenarios: setup postgres ## Run the long stories: a session of a million tokens under a policy

@@ -19,6 +19,7 @@ from tests.support.databases.postgres import PostgresCluster
 from tests.support.servers.server_process import free_port
 from tests.support.sessions import append, create
 from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.engine.postgres_hosts import PostgresHosts
 from threadkeep_server.store.sql.engine.postgres_listener import APPLICATION_NAME, CHANNEL, PostgresListener
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
@@ -246,7 +247,7 @@ async def test_a_server_that_stops_closes_its_connection(postgres_url: str, post
 @asynccontextmanager
 async def announcing(url: str) -> AsyncIterator[PostgresListener]:
     """A separate, connected listener."""
-    listener, ear = PostgresListener(url, lambda _: None), Ear()
+    listener, ear = PostgresListener(PostgresHosts(url), lambda _: None), Ear()
     task = asyncio.create_task(listener.run(ear))
     try:
         await ear.hears(BACK_WITHIN)

@@ -108,7 +108,8 @@ class Settings(
     database_url: str = Field(
         default="",
         repr=False,
-        description="The database: `sqlite:///path` or `postgresql://user:password@host:port/database`; or "
+        description="The database: `sqlite:///path` or `postgresql://user:password@host:port/database`, also with "
+        "several hosts as in `host1:5432,host2:5432`, of which the primary is used; or "
         "`memory://` for tests and demos: nothing survives a restart. "
         "Empty: the SQLite file `threadkeep.db` inside `data_dir`.",
     )

@@ -100,16 +100,28 @@ def normalize_url(url: str) -> str:
             raise ValueError("must name a file: sqlite:///relative/path.db or sqlite:////absolute/path.db")
         return f"sqlite://{rest}"
     if separator and scheme in _POSTGRES:
-        try:
-            parts = urlsplit(f"postgresql://{rest}")
-            usable = parts.port != 0 and len(parts.path) > 1 and "@" not in parts.path
-        except ValueError:
-            usable = False
-        if not usable:
-            raise ValueError("must be postgresql://user:password@host:port/database; escape special characters with %")
         # libpq's name for it; asyncpg's is ssl.
-        return "postgresql+asyncpg://" + re.sub(r"(?<=[?&])sslmode=", "ssl=", rest)
+        return _of_sqlalchemy(re.sub(r"(?<=[?&])sslmode=", "ssl=", rest))
     raise ValueError("must begin with sqlite:/// or postgresql://, or be memory://")
+
+
+def _of_sqlalchemy(rest: str) -> str:
+    """Returns a PostgreSQL URL without its scheme as SQLAlchemy reads it: several hosts are parts of the query there."""
+    try:
+        parts = urlsplit(f"postgresql://{rest}")
+        user, at, hosts = parts.netloc.rpartition("@")
+        several = [urlsplit(f"//{host}") for host in hosts.split(",")]
+        usable = all(host.port != 0 for host in several) and len(parts.path) > 1 and "@" not in parts.path
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("must be postgresql://user:password@host:port/database; escape special characters with %")
+    if len(several) == 1:
+        return f"postgresql+asyncpg://{rest}"
+    if not all(re.fullmatch(r"[A-Za-z0-9.-]+", host.hostname or "") for host in several):
+        raise ValueError("must name each of several hosts, by a name or an IPv4 address, as in host1:5432,host2:5432")
+    query = [f"host={host.hostname}:{host.port or 5432}" for host in several]
+    return f"postgresql+asyncpg://{user}{at}{parts.path}?{'&'.join([*query, *filter(None, [parts.query])])}"
 
 
 def masked_url(url: str) -> str:

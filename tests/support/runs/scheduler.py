@@ -14,6 +14,7 @@ import pytest
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
 PARTS = (
+    "availability",
     "sdk",
     "console",
     "conformance",

@@ -17,6 +17,8 @@ EXAMPLES = int(os.environ.get("THREADKEEP_EXAMPLES") or (1000 if LONG else 10))
 """The number of examples of a hypothesis property of weight 100."""
 KILLS = int(os.environ.get("THREADKEEP_KILLS") or (50 if LONG else 2))
 """The number of kills in fault tests, on each engine."""
+FAILOVERS = int(os.environ.get("THREADKEEP_FAILOVERS") or (20 if LONG else 3))
+"""The number of fail-overs of a PostgreSQL cluster under load."""
 _FEWEST = EXAMPLES if LONG else 3
 
 

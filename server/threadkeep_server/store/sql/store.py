@@ -138,6 +138,7 @@ class SqlStore:
         if self._encrypter is not None:
             self._run("encrypter", self._encrypter.run())
         self._run("stall watch", self._stalls.run())
+        self._run("connections", self._engine.keep_connections())
         self._run("listener", self._engine.peers.run(self._commits.notify))
 
     def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:

@@ -217,6 +217,10 @@ class Engine(Protocol):
         """Returns why the database failed, in words for a client; None for other errors."""
         ...
 
+    async def keep_connections(self) -> None:
+        """Drops connections that lead nowhere any more, until canceled. Returns at once where there are none."""
+        ...
+
     async def empty_logs(self) -> bool:
         """Moves what is in the write-ahead logs to the files of the database and truncates the logs, where the server manages
         them. Returns whether no reader or writer prevented it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
@@ -20,6 +21,7 @@ from ..schema.row_security import TENANTS, secure, tenants_value
 from ..schema.tables import DERIVED
 from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
 from .postgres_dialect import PostgresDialect, PostgresLocks
+from .postgres_hosts import PostgresHosts
 from .postgres_listener import PostgresListener
 from .postgres_order import ordered_from
 from .postgres_restarts import PostgresRestarts
@@ -49,6 +51,11 @@ _ATTEMPTS = 4
 _AUTOCOMMIT = "AUTOCOMMIT"
 _SNAPSHOT = "REPEATABLE READ"
 _READS = "READ COMMITTED"
+_READ_ONLY = "25006"
+# PostgresHosts connects.
+_URL = "postgresql+asyncpg://"
+# A unit that runs for longer may wait for a host that vanished.
+_LONG_S = 2.0
 
 
 class LeftInTransaction(asyncpg.InterfaceError):  # type: ignore[misc]
@@ -64,9 +71,11 @@ class PostgresEngine:
     capabilities = frozenset({Capability.TSVECTOR, Capability.FUNCTIONS, Capability.EXTENSIONS, Capability.SHARED})
 
     def __init__(self, url: str, options: SqlOptions) -> None:
+        self._hosts = PostgresHosts(url)
         connecting: dict[str, Any] = {
             "connect_args": {
-                "timeout": 10,
+                **self._hosts.of_sqlalchemy,
+                "async_creator_fn": self._hosts.connect,
                 "server_settings": {
                     "application_name": "threadkeep",
                     # Compiling a statement takes longer than running any statement of the store.
@@ -77,15 +86,18 @@ class PostgresEngine:
             "execution_options": {"schema_translate_map": {DERIVED: None}},
         }
         self._engine: AsyncEngine = create_async_engine(
-            url, pool_size=options.postgres_pool_size, max_overflow=0, pool_timeout=options.statement_timeout, **connecting
+            _URL, pool_size=options.postgres_pool_size, max_overflow=0, pool_timeout=options.statement_timeout, **connecting
         )
         self._row_security = options.row_security
-        self._restarts = PostgresRestarts(self._engine, create_async_engine(url, poolclass=NullPool, **connecting))
+        self._restarts = PostgresRestarts(self._engine, create_async_engine(_URL, poolclass=NullPool, **connecting))
         self._dialect = PostgresDialect()
         self.sql: Dialect = self._dialect
         self.locks: Locks = PostgresLocks()
-        self.peers: Peers = PostgresListener(options.postgres_listen_url or url, self.problem)
+        listening = PostgresHosts(options.postgres_listen_url) if options.postgres_listen_url else self._hosts
+        self.peers: Peers = PostgresListener(listening, self.problem)
         self._units = RunningUnits()
+        self._running: dict[object, float] = {}
+        sa.event.listen(self._engine.sync_engine, "checkout", _not_closed)
         # Some connections stay for writes, however many reads wait.
         self._reading = asyncio.Semaphore(max(1, options.postgres_pool_size - 2))
         # One thread: several would only take the interpreter lock from the event loop.
@@ -153,11 +165,25 @@ class PostgresEngine:
         is closed: its state is unknown. Raises LeftInTransaction."""
         async with connecting as connection:
             await self._restarts.handle()
+            self._running[connection] = time.monotonic()
             try:
                 return await connection.run_sync(_run_outside, unit)
             except (asyncio.CancelledError, LeftInTransaction):
                 await connection.invalidate()
                 raise
+            except DBAPIError as exc:
+                if _sqlstate(exc) == _READ_ONLY:  # it may be the primary no more
+                    await connection.invalidate()
+                raise
+            finally:
+                del self._running[connection]
+
+    async def keep_connections(self) -> None:
+        await self._hosts.watch(self._is_waiting)
+
+    def _is_waiting(self) -> bool:
+        """Whether a unit has been running for long."""
+        return any(time.monotonic() - began > _LONG_S for began in self._running.values())
 
     def run_in_thread(self, work: Callable[[], T]) -> T:
         done: T = await_only(asyncio.get_running_loop().run_in_executor(self._computing, work))
@@ -217,6 +243,12 @@ def _restricted(unit: Unit[T], tenants: Collection[str]) -> Unit[T]:
 
 def _sqlstate(error: DBAPIError | asyncpg.PostgresError) -> str | None:
     return getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None)
+
+
+def _not_closed(connection: Any, _record: object, _proxy: object) -> None:
+    """Has the pool replace a connection that was closed while it was idle, without a round trip."""
+    if connection.driver_connection.is_closed():
+        raise sa.exc.DisconnectionError
 
 
 def _run_outside(connection: sa.Connection, unit: Unit[T]) -> T:

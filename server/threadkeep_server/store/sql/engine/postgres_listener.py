@@ -12,10 +12,10 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 import asyncpg
-import sqlalchemy as sa
+
+from .postgres_hosts import PostgresHosts
 
 _log = logging.getLogger(__name__)
 
@@ -28,15 +28,15 @@ _FIRST_DELAY_S, _LONGEST_DELAY_S = 0.1, 5.0
 _LEAST_INTERVAL_S = 0.002
 # An idle connection is checked this often: the network may have dropped it silently.
 _IDLE_S = 30.0
-# Arguments in the URL that are for SQLAlchemy, not for the driver.
-_OF_SQLALCHEMY = ("prepared_statement_cache_size", "prepared_statement_name_func", "async_creator_fn")
+# This connection writes nothing, so its commits need not wait for the disk; a waiting one would delay the feed.
+_SETTINGS = {"application_name": APPLICATION_NAME, "synchronous_commit": "off"}
 
 
 class PostgresListener:
     """Receives notifications of other servers' commits and sends this server's. `problem` describes an error in words."""
 
-    def __init__(self, url: str, problem: Callable[[BaseException], str | None]) -> None:
-        self._arguments = _connect_arguments(url)
+    def __init__(self, hosts: PostgresHosts, problem: Callable[[BaseException], str | None]) -> None:
+        self._hosts = hosts
         self._problem = problem
         self._wake = asyncio.Event()
         self._announced = False
@@ -67,7 +67,7 @@ class PostgresListener:
 
     @asynccontextmanager
     async def _connected(self, heard: Callable[[], None]) -> AsyncIterator[asyncpg.Connection]:
-        connection = await asyncpg.connect(**self._arguments)
+        connection = await self._hosts.connect(timeout=_TIMEOUT_S, server_settings=_SETTINGS)
         try:
             connection.add_termination_listener(lambda _: self._wake.set())
             me = connection.get_server_pid()
@@ -112,14 +112,3 @@ class PostgresListener:
         if self._out:
             _log.info("changes of other servers are listened for again")
         self._out = False
-
-
-def _connect_arguments(url: str) -> dict[str, Any]:
-    """Returns the arguments of asyncpg for a URL, as SQLAlchemy derives them for the other connections."""
-    parsed = sa.make_url(url).set(drivername="postgresql+asyncpg")
-    arguments = dict(parsed.get_dialect()().create_connect_args(parsed)[1])
-    for name in _OF_SQLALCHEMY:
-        arguments.pop(name, None)
-    # This connection writes nothing, so its commits need not wait for the disk; a waiting one would delay the feed.
-    settings = {"application_name": APPLICATION_NAME, "synchronous_commit": "off"}
-    return {**arguments, "timeout": _TIMEOUT_S, "server_settings": settings}

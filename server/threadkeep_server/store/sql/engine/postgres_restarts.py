@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -38,7 +39,9 @@ class PostgresRestarts:
         self._unit, self._then, self._handled = unit, then, self._restarts
 
     def _connected(self, connection: Any, _record: object) -> None:
-        run: str = connection.run_async(lambda driver: driver.fetchval(f"SELECT {RUN}"))
+        run, replica = connection.run_async(lambda driver: driver.fetchrow(f"SELECT {RUN}, pg_is_in_recovery()"))
+        if replica:  # a name or a proxy that still leads to the primary of before
+            raise asyncpg.ReadOnlySQLTransactionError("the host is a replica")
         self._restarts += run != self._run
         self._run = run
 

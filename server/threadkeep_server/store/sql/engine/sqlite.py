@@ -204,6 +204,9 @@ class SqliteEngine:
         code = getattr(cause, "sqlite_errorcode", None)
         return _PROBLEMS.get(code & 0xFF) if isinstance(code, int) else None
 
+    async def keep_connections(self) -> None:
+        return
+
     async def empty_logs(self) -> bool:
         return await asyncio.to_thread(lambda: all(map(_emptied, (self._path, derived_path(self._path)))))
 

@@ -1,0 +1,41 @@
+"""A cluster of PostgreSQL nodes, and servers on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.support.databases.postgres import HOW_TO_INSTALL as NO_POSTGRES
+from tests.support.databases.postgres import find_binaries
+from tests.support.runs.thoroughness import size
+from tests.support.servers.server_process import ServerProcess, fork_server
+
+from .harness.cluster import Cluster
+from .harness.processes import HOW_TO_INSTALL, missing_programs
+
+ServerMaker = Callable[..., ServerProcess]
+# Seconds until a node that is lost is replaced; in the example for operators it is 20.
+_TTL = size(20, 8)
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Iterator[Cluster]:
+    binaries, missing = find_binaries(), missing_programs()
+    problem = NO_POSTGRES if binaries is None else HOW_TO_INSTALL.format(", ".join(missing)) if missing else ""
+    if problem and os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
+        pytest.fail(problem)
+    if binaries is None or problem:
+        pytest.skip(problem)
+    with Cluster(binaries, _TTL) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def make_server(tmp_path: Path) -> Iterator[ServerMaker]:
+    """Makes servers, not started; all end with the test."""
+    with ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(ServerProcess(fork_server(), tmp_path, **settings))
