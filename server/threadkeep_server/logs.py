@@ -8,6 +8,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from .telemetry.rpcs import log_fields
+
 # The attributes of every record; the others come from `extra`.
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), 0x7F) if code not in (0x09, 0x0A)}
@@ -16,7 +18,8 @@ _QUIET = ("asyncio", "uvicorn", "uvicorn.error", "uvicorn.access", "alembic", "s
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per line: ts (UTC), level, logger, message, the extra fields, and exception if there is one."""
+    """One JSON object per line: ts (UTC), level, logger, message, the extra fields, and exception if there is one.
+    In a call, the fields are request_id and, in a trace, trace_id."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -62,4 +65,4 @@ def _timestamp(record: logging.LogRecord) -> str:
 
 
 def _extra(record: logging.LogRecord) -> dict[str, Any]:
-    return {key: value for key, value in vars(record).items() if key not in _STANDARD}
+    return log_fields() | {key: value for key, value in vars(record).items() if key not in _STANDARD}

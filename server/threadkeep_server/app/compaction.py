@@ -17,6 +17,7 @@ from ..config.settings import ConfigError, Settings
 from ..domain.errors import InvalidField
 from ..domain.validation import Limits
 from ..providers.logging import quiet_vendor_loggers
+from ..providers.measured import MeasuredSummarizer, Meter
 from ..providers.summarizers.base import Summarizer
 from ..providers.summarizers.factory import open_summarizer
 from ..providers.summarizers.options import SummarizerOptions
@@ -29,6 +30,7 @@ from ..service.compaction.requests import CompactionService
 from ..service.compaction.webhooks import WebhookPlanner, WebhookStats
 from ..store.contract.codec import Codec
 from ..store.contract.store import Store
+from ..telemetry.meters import Meters
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.strategies import policy_from_json, stored_policy
 from ..transport.convert.summary_events import SummaryEncoder
@@ -59,16 +61,17 @@ def open_counter(settings: Settings) -> TokenCounter:
 
 @asynccontextmanager
 async def open_compaction(
-    settings: Settings, store: Store, codec: Codec, counter: TokenCounter, limits: Limits
+    settings: Settings, store: Store, codec: Codec, counter: TokenCounter, limits: Limits, meters: Meters
 ) -> AsyncIterator[CompactionServices]:
     """Runs policies while the context is open. Raises ConfigError."""
     async with AsyncExitStack() as stack:
         summarizer = _summarizer(settings, counter)
         if summarizer is not None:
+            summarizer = MeasuredSummarizer(summarizer, Meter(meters.provider_duration, "summarizer"))
             stack.push_async_callback(summarizer.aclose)
         make_draft = DraftMaker(new_event_id, counter.count)
         requested, called = RequestStats(), WebhookStats()
-        webhooks = await stack.enter_async_context(open_webhooks(settings, limits, make_draft, codec, called))
+        webhooks = await stack.enter_async_context(open_webhooks(settings, limits, make_draft, codec, called, meters))
         composer = SummaryEncoder(make_draft)
         compactor = CompactionRunner(store, composer, counter.count, summarizer, time.time_ns, new_event_id, webhooks)
         book = PolicyBook(store, stored_policy, _default_policy(settings, webhooks))

@@ -15,6 +15,7 @@ from ..domain.validation import Limits
 from ..providers.embedders.base import Embedder
 from ..providers.embedders.factory import open_embedders
 from ..providers.embedders.options import EmbedderOptions
+from ..providers.measured import MeasuredEmbedder, MeasuredReranker, Meter
 from ..providers.rerankers.base import RerankCounts
 from ..providers.rerankers.bounded import BoundedReranker
 from ..providers.rerankers.factory import open_reranker
@@ -36,6 +37,7 @@ from ..service.tools.tools import RecallTools
 from ..store.contract.codec import Codec
 from ..store.contract.store import Store
 from ..store.contract.vectors import Source
+from ..telemetry.meters import Meters
 from ..transport.http.metrics import EmbeddingStats, Sources
 from ..transport.wire.memory_text import MemoryTextReader
 from .compaction import end
@@ -69,7 +71,9 @@ class SearchServices:
 
 
 @asynccontextmanager
-async def open_search(settings: Settings, store: Store, codec: Codec, limits: Limits) -> AsyncIterator[SearchServices]:
+async def open_search(
+    settings: Settings, store: Store, codec: Codec, limits: Limits, meters: Meters
+) -> AsyncIterator[SearchServices]:
     """Runs embedding and ingestion while the context is open. Raises ConfigError."""
     async with AsyncExitStack() as stack:
         options = _embedder_options(settings)
@@ -80,7 +84,8 @@ async def open_search(settings: Settings, store: Store, codec: Codec, limits: Li
         vectors, facts = None, None
         added: Callable[[], None] = _no_embedder
         if opened is not None:
-            embedder, questions = opened
+            meter = Meter(meters.provider_duration, "embedder")
+            embedder, questions = (MeasuredEmbedder(each, meter) for each in opened)
             stack.push_async_callback(questions.aclose)
             stack.push_async_callback(embedder.aclose)
             matrices = VectorCache(MatrixCache(settings.vector_cache_bytes), time.time_ns)
@@ -94,7 +99,10 @@ async def open_search(settings: Settings, store: Store, codec: Codec, limits: Li
         reranker = await asyncio.to_thread(_reranker, settings)
         if reranker is not None:
             stack.push_async_callback(reranker.aclose)
-        slots = SearchSlots(most=settings.max_searches, most_per_caller=settings.max_searches_per_caller)
+        counts_of_reranker = None if reranker is None else reranker.counts
+        measured = None if reranker is None else MeasuredReranker(reranker, Meter(meters.provider_duration, "reranker"))
+        most, most_per_caller = settings.max_searches, settings.max_searches_per_caller
+        slots = SearchSlots(most=most, most_per_caller=most_per_caller, durations=meters.search_duration)
         reader = MemoryTextReader()
         memory = MemoryService(
             store,
@@ -105,18 +113,17 @@ async def open_search(settings: Settings, store: Store, codec: Codec, limits: Li
             enabled=settings.memory,
             added=added,
             slots=slots,
-            reranker=reranker,
+            reranker=measured,
         )
         ingestion = _ingestion(settings, store, memory)
         if ingestion is not None:
             stack.push_async_callback(end, asyncio.create_task(ingestion.run(), name="ingestion"))
         literal = LiteralSearch(store, limits, codec.texts, slots)
         of_events = vectors if settings.embed_events else None
-        ranked = RankedSearch(store, limits, codec.texts, of_events, time.time_ns, slots, reranker)
+        ranked = RankedSearch(store, limits, codec.texts, of_events, time.time_ns, slots, measured)
         tools = RecallTools(store, literal, ranked, memory, reader)
         before_delete = ingestion.before_delete if ingestion and "on_expiry" in settings.memory_ingestions else None
-        reranked = None if reranker is None else reranker.counts
-        yield SearchServices(literal, ranked, memory, tools, before_delete, facts, reranked)
+        yield SearchServices(literal, ranked, memory, tools, before_delete, facts, counts_of_reranker)
 
 
 def _no_embedder() -> None:

@@ -51,7 +51,6 @@ from ..store.inmemory import InMemoryStore
 from ..store.sql.encryption.master_keys import KeyProblem
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
-from ..telemetry.meters import Meters
 from ..telemetry.rpcs import Rpcs
 from ..transport.asgi import ASGIApp
 from ..transport.audit.file import STDERR, AuditFile, audit_file
@@ -85,7 +84,8 @@ from ..transport.servicers.state import StateServicer
 from ..transport.servicers.subscriptions import SubscriptionServicer
 from ..transport.servicers.tools import ToolServicer
 from ..transport.wire.codec import EventCodec
-from . import compaction, identity
+from . import identity
+from .compaction import CompactionServices, open_compaction, open_counter
 from .console import console_of
 from .feed import FeedServices, open_feed
 from .fleet import open_fleet
@@ -95,7 +95,7 @@ from .quotas import Quotas, open_storage_quota, quotas_of
 from .receipts import open_receipt_key
 from .retention import open_retention, sweep_guard
 from .search import SearchServices, open_search
-from .telemetry import with_ports
+from .telemetry import exporting, open_telemetry, with_ports
 
 _log = logging.getLogger(__name__)
 
@@ -148,24 +148,24 @@ async def serve_grpc_and_http(settings: Settings) -> AsyncIterator[Running]:
 async def open_services(settings: Settings) -> AsyncIterator[Opened]:
     """Opens the store and everything on it. Raises DatabaseInUse, SchemaTooNew and StoreUnavailable."""
     async with AsyncExitStack() as stack:
+        telemetry = await stack.enter_async_context(open_telemetry(settings))
         audit = _audit(stack, settings)
         trail = None if audit is None else Trail(audit.write, reads=settings.audit_reads)
-        counter = compaction.open_counter(settings)
+        counter = open_counter(settings)
         codec = EventCodec("" if counter.name == CHARACTER_ESTIMATE else counter.name)
         store = await _open_store(stack, settings, codec)
-        info = await store.info(DEFAULT_TENANT, totals=False)
-        limits = _limits(settings)
-        search = await stack.enter_async_context(open_search(settings, store, codec, limits))
+        info, limits = await store.info(DEFAULT_TENANT, totals=False), _limits(settings)
+        search = await stack.enter_async_context(open_search(settings, store, codec, limits, telemetry.meters))
         quota = await stack.enter_async_context(open_storage_quota(settings, store))
         sessions = SessionService(store, limits, time.time_ns, new_event_id, search.before_delete, quota)
         receipts = Receipts(info.store_id, open_receipt_key(settings.receipt_key_file))
         erasures = ErasureService(store, receipts, time.time_ns)
         removals = RemovalService(store, receipts, limits, time.time_ns, quota)
         events = EventService(store, sessions, limits, time.time_ns, quota)
-        compacting = await stack.enter_async_context(compaction.open_compaction(settings, store, codec, counter, limits))
+        compacting = await stack.enter_async_context(open_compaction(settings, store, codec, counter, limits, telemetry.meters))
         feed = await stack.enter_async_context(open_feed(settings, store))
-        append_streams, seal = AppendStreams(), Seal(info.store_id, bytes.fromhex(info.token_key))
-        quotas, rpcs = quotas_of(settings, quota), Rpcs(Meters())
+        seal = Seal(info.store_id, bytes.fromhex(info.token_key))
+        append_streams, quotas = AppendStreams(), quotas_of(settings, quota)
         services = _services(
             store, sessions, quota, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
         )
@@ -173,13 +173,13 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         services.append(_about(settings, store, search, limits, seal, quotas, counter, compacting.model, fleet))
         await stack.enter_async_context(open_retention(settings, store, services, search.before_delete, trail))
         services = _around(services, quotas, trail)
-        sweeper = Sweeper(sessions, store, sweep_guard(settings), settings.sweep_interval.total_seconds())
-        stack.callback(asyncio.create_task(sweeper.run(), name="sweeper").cancel)
+        sweeper = _sweeper(stack, settings, sessions, store)
         logins = FailedLogins(settings.max_failed_logins)
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls, memory = CallLimit(settings.max_calls), MemoryRoute(search.memory, authenticator, trail)
-        sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats, meters=rpcs.meters)
+        sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats, meters=telemetry.meters)
         sources = with_ports(sources, audit, logins if settings.authenticated else None, sweeper, calls)
+        page = await stack.enter_async_context(exporting(settings, telemetry, Metrics(sources)))
 
         def app(served: Sequence[Service], metrics: bool, memory: MemoryRoute | None, console: Console | None) -> ASGIApp:
             return http_app(
@@ -188,13 +188,13 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
                 ready=store.ping,
                 # Twice: a batch is a third larger in base64, and the rest of the request has a size as well.
                 max_bytes=settings.max_batch_bytes * 2,
-                metrics=Metrics(sources) if metrics else None,
+                metrics=page if metrics else None,
                 memory=memory,
                 calls=calls,
                 connections=connection_limits(settings),
                 metrics_need_role=settings.metrics_need_role,
                 console=console,
-                rpcs=rpcs,
+                rpcs=telemetry.rpcs,
             )
 
         def gateway() -> ASGIApp:
@@ -204,7 +204,13 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
             of_server = [service for service in services if service.descriptor.name == "ServerService"]
             return app(of_server, True, None, None)
 
-        yield Opened(services, authenticator, calls, gateway, admin, (feed.drain, append_streams.drain), info, rpcs)
+        yield Opened(services, authenticator, calls, gateway, admin, (feed.drain, append_streams.drain), info, telemetry.rpcs)
+
+
+def _sweeper(stack: AsyncExitStack, settings: Settings, sessions: SessionService, store: Store) -> Sweeper:
+    sweeper = Sweeper(sessions, store, sweep_guard(settings), settings.sweep_interval.total_seconds())
+    stack.callback(asyncio.create_task(sweeper.run(), name="sweeper").cancel)
+    return sweeper
 
 
 def _audit(stack: AsyncExitStack, settings: Settings) -> AuditFile | None:
@@ -279,7 +285,7 @@ def _services(
     limits: Limits,
     seal: Seal,
     counter: TokenCounter,
-    compacting: compaction.CompactionServices,
+    compacting: CompactionServices,
     feed: FeedServices,
     search: SearchServices,
     append_streams: AppendStreams,

@@ -14,11 +14,13 @@ from ..config.types import is_loopback
 from ..config.webhooks import read_webhooks
 from ..domain.validation import Limits
 from ..providers.logging import quiet_vendor_loggers
+from ..providers.measured import MeasuredWebhooks, Meter
 from ..providers.webhooks.options import WebhookEndpoint, WebhookOptions
 from ..providers.webhooks.signature import secret_of
 from ..service.compaction.plan_laws import PlanLaws
 from ..service.compaction.webhooks import WebhookPlanner, WebhookStats
 from ..store.contract.codec import Codec
+from ..telemetry.meters import Meters
 from ..transport.convert.events import DraftMaker
 from ..transport.convert.webhooks import WebhookEncoder
 
@@ -27,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def open_webhooks(
-    settings: Settings, limits: Limits, make_draft: DraftMaker, codec: Codec, stats: WebhookStats
+    settings: Settings, limits: Limits, make_draft: DraftMaker, codec: Codec, stats: WebhookStats, meters: Meters
 ) -> AsyncIterator[WebhookPlanner | None]:
     """Opens the configured webhooks; None without a file. Raises ConfigError."""
     if settings.compaction_webhooks_file is None:
@@ -48,7 +50,8 @@ async def open_webhooks(
     client = WebhookClient(endpoints, options)
     encoder = WebhookEncoder(limits, make_draft, settings.compaction_webhook_request_bytes)
     try:
-        yield WebhookPlanner(client, encoder, PlanLaws(codec), stats)
+        measured = MeasuredWebhooks(client, Meter(meters.provider_duration, "webhook"))
+        yield WebhookPlanner(measured, encoder, PlanLaws(codec), stats)
     finally:
         await client.aclose()
 

@@ -43,6 +43,7 @@ from .quotas import QuotaSettings
 from .reranker import RerankerSettings
 from .retention import RetentionSettings
 from .search import SearchSettings
+from .telemetry import TelemetrySettings
 from .types import (
     IN_MEMORY,
     MASK,
@@ -95,6 +96,7 @@ class Settings(
     EncryptionSettings,
     QuotaSettings,
     RetentionSettings,
+    TelemetrySettings,
 ):
     """Every setting of the server. `load_settings` creates it; the constructor reads neither environment nor file."""
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx2
 
+from ..telemetry.spans import headers
 from .errors import ProviderError
 
 MAX_ANSWER_BYTES = 4 << 20
@@ -29,7 +30,8 @@ _log = logging.getLogger(__name__)
 
 
 class ModelClient(httpx2.AsyncClient):
-    """Reads a whole response of up to `max_answer_bytes`. Every failure raises ProviderError."""
+    """Reads a whole response of up to `max_answer_bytes`, and passes the trace of the caller on. Every failure raises
+    ProviderError."""
 
     def __init__(self, address: str, *, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
         super().__init__(
@@ -43,6 +45,7 @@ class ModelClient(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
         kwargs["stream"] = True
+        request.headers.update(headers())
         try:
             response = await super().send(request, **kwargs)
             try:
@@ -56,8 +59,8 @@ class ModelClient(httpx2.AsyncClient):
             raise ProviderError(_UNREADABLE) from None
         except httpx2.TransportError:
             raise ProviderError("broke off its answer", retry=True) from None
-        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_THE_TRANSFER]
-        return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
+        kept = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_THE_TRANSFER]
+        return httpx2.Response(response.status_code, headers=kept, content=body, request=request)
 
 
 @contextmanager

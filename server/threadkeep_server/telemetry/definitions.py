@@ -107,6 +107,21 @@ RERANKER_FAILURES: Final = _counter(
     omitted=_NO_RERANKER,
 )
 
+SEARCH_DURATION: Final = _durations(
+    "threadkeep.search.duration",
+    "How long searches took, by what they search and how: `substring`, `ranked`, `semantic`, `hybrid`.",
+    "of",
+    "mode",
+)
+PROVIDER_DURATION: Final = _durations(
+    "threadkeep.provider.duration",
+    "How long calls of the `embedder`, the `reranker`, the `summarizer` and of `webhook`s took, with their retries, by "
+    "outcome: `ok`, `failed`.",
+    "provider",
+    "outcome",
+    omitted="without one",
+)
+
 WEBHOOK_PLANS: Final = _counter("threadkeep.compaction_webhook_plans", "Plans that this server requested from webhooks.")
 WEBHOOK_FAILURES: Final = _counter(
     "threadkeep.compaction_webhook_failures", "Those that it did not receive, or that were not valid."

@@ -98,7 +98,7 @@ class Reading:
 
 def reading(of: Definition, value: Value, *labels: str) -> Reading:
     """Returns a reading of one value."""
-    return Reading(of, {labels: value})
+    return Reading(of, {labels: int(value) if isinstance(value, bool) else value})
 
 
 class Family(Generic[I]):

@@ -15,6 +15,8 @@ class Meters:
         self.rpc_duration = histograms(definitions.RPC_DURATION)
         self.rpc_streams = counters(definitions.RPC_STREAMS)
         self.limited = counters(definitions.LIMITED)
+        self.search_duration = histograms(definitions.SEARCH_DURATION)
+        self.provider_duration = histograms(definitions.PROVIDER_DURATION)
 
     def readings(self) -> Iterator[Reading]:
         """Returns the values of all instruments, and what follows from them."""
@@ -22,6 +24,8 @@ class Meters:
         yield self._by_rpc()
         yield self.rpc_streams.read()
         yield self.limited.read()
+        yield self.search_duration.read()
+        yield self.provider_duration.read()
 
     def _by_rpc(self) -> Reading:
         """Returns the durations of calls of all codes together."""

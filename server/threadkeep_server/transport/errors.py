@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import uuid
 
 from google.protobuf import any_pb2, duration_pb2
 from google.protobuf.message import Message
@@ -23,6 +22,7 @@ from ..domain.errors import (
     ThreadkeepError,
     WatchTooSlow,
 )
+from ..telemetry.rpcs import request_id
 
 DOMAIN = "threadkeep.dev"
 _RETRY_AFTER_S = 1
@@ -40,8 +40,8 @@ def as_domain_error(exc: Exception) -> ThreadkeepError:
     """Returns the error itself, or Internal with a request id. The log has the original error under this id."""
     if isinstance(exc, ThreadkeepError):
         return exc
-    error = Internal(str(uuid.uuid4()))
-    _log.error("unhandled error, request_id=%s", error.metadata["request_id"], exc_info=exc)
+    error = Internal(request_id())
+    _log.error("unhandled error", exc_info=exc, extra=error.metadata)
     return error
 
 

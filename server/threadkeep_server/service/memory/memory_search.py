@@ -153,7 +153,7 @@ class MemorySearch:
         query = replace(query, scope=own_memories(caller, query.scope), text=text, mode=mode, top_k=count, filter=live)
         if not text.strip():
             return FoundMemories([], mode)
-        with self._slots.one(caller):
+        with self._slots.search(caller, "memories", mode):
             ranked = mode is not SearchMode.SUBSTRING
             found = await (self._ranked(caller, query) if ranked else self._substring(caller.tenant, query))
         if not query.refresh:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...domain.errors import InvalidField
 from ...domain.model import Caller, SessionRef, StoredEvent
-from ...domain.search import Field
+from ...domain.search import Field, SearchMode
 from ...domain.validation import Limits
 from ...store.contract.search import SearchCursor, SearchHit, SearchQuery, SearchStore, neighbor_filter
 from ..access import own_scope
@@ -64,7 +64,7 @@ class LiteralSearch:
         limit = min(query.filter.page_size or query.limit, self._limits.max_page_size)
         wanted = query.filter if query.filter.page_size is None else replace(query.filter, page_size=limit)
         bounded = replace(query, scope=scope, filter=wanted, limit=limit, max_bytes=self._limits.max_response_bytes)
-        with self._slots.one(caller):
+        with self._slots.search(caller, "events", SearchMode.SUBSTRING):
             page = await self._store.search(caller.tenant, bounded)
             around = await self._around(caller.tenant, bounded, page.hits, neighbors) if neighbors else {}
         return LiteralPage([self._hit(each, query, around) for each in page.hits], page.cursor, page.incomplete)

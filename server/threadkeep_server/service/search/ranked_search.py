@@ -18,6 +18,7 @@ from ...search.query import Query, parse
 from ...search.ranking.scoring import NO_MEANING
 from ...store.contract.search import FoundEvent, SearchStore
 from ...store.contract.vectors import Source
+from ...telemetry.spans import span
 from ..access import own_scope
 from .search_pipeline import (
     MOST_RANKED,
@@ -233,7 +234,7 @@ class RankedSearch:
         wanted = query.filter if query.include_synthetic else replace(query.filter, exclude_synthetic=True)
         limit = min(query.limit, self._limits.max_page_size)
         query = replace(query, scope=own_scope(caller, query.scope), filter=wanted, limit=limit)
-        with self._slots.one(caller):
+        with self._slots.search(caller, "events", query.mode):
             return await self._page(caller, query)
 
     async def _page(self, caller: Caller, query: RankedQuery) -> RankedPage:
@@ -252,8 +253,10 @@ class RankedSearch:
         ranking = await rank_documents(events, self._vectors, caller, request, self._reranker)
         scored, sizes = await events.group(ranking.scored)
         terms = () if ranking.mode is SearchMode.SEMANTIC else tuple(question.terms)
-        taken, reached = await self._fill(caller.tenant, query, scored)
-        marks = await marked_all(self._texts, [event.event.body for event, _ in taken], query.fields, terms)
+        with span("search load"):
+            taken, reached = await self._fill(caller.tenant, query, scored)
+        with span("search highlight"):
+            marks = await marked_all(self._texts, [event.event.body for event, _ in taken], query.fields, terms)
         hits = [
             RankedHit(event, score, highlights, sizes.get(event.key, 0))
             for (event, score), highlights in zip(taken, marks, strict=True)

@@ -24,6 +24,7 @@ from ...search.ranking.relevance import answering
 from ...search.ranking.scoring import DEFAULT, NO_MEANING, rank
 from ...search.ranking.term_hits import Tokens
 from ...store.contract.vectors import Source
+from ...telemetry.spans import span
 from ..run_in_thread import run_in_thread
 from .reranking import Readable, reranked
 from .vector_search import VectorSearch
@@ -138,31 +139,40 @@ async def rank_documents(
     HYBRID falls back to RANKED if the embedder fails. Raises EmbedderNotConfigured, EmbedderFailed."""
     mode, lag = request.mode, 0
     if mode is SearchMode.RANKED:
-        scored = await documents.by_terms(_term_depth(request.wanted))
+        scored = await _by_terms(documents, request)
     elif vectors is None:
         raise EmbedderNotConfigured
     else:
         try:
-            scored, lag, strength = await _by_vectors(documents, vectors, caller, request)
+            with span("search vectors"):
+                scored, lag, strength = await _by_vectors(documents, vectors, caller, request)
         except EmbedFailed as failed:
             if mode is SearchMode.SEMANTIC:
                 raise EmbedderFailed(failed.problem) from None
             _log.warning("searching without embeddings: %s", failed.problem)
-            mode, scored = SearchMode.RANKED, await documents.by_terms(_term_depth(request.wanted))
+            mode, scored = SearchMode.RANKED, await _by_terms(documents, request)
         else:
             if mode is SearchMode.HYBRID:
                 meaning, relevance = nearness(scored, strength), {each.key: each.relevance for each in scored}
-                ranked = await documents.by_terms(_term_depth(request.wanted), meaning)
+                ranked = await _by_terms(documents, request, meaning)
                 scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
     # SEMANTIC has no default least score: it returns the nearest documents, however far they are.
     if mode is not SearchMode.SEMANTIC or request.min_score is not None:
         scored = answering(scored, request.min_score)
     failed_to_rerank = False
     if reranker is not None and mode is not SearchMode.SEMANTIC:
-        scored, failed_to_rerank = await reranked(documents, reranker, request.text, scored)
+        with span("search rerank"):
+            scored, failed_to_rerank = await reranked(documents, reranker, request.text, scored)
     if request.recency is not None:
         scored = recency(scored, documents.times, request.now, request.recency.half_life_ns, request.recency.weight)
     return Ranking(mode, scored, lag, failed_to_rerank)
+
+
+async def _by_terms(
+    documents: Documents, request: RankingRequest, meaning: Mapping[int, float] = NO_MEANING
+) -> Sequence[Scored]:
+    with span("search words"):
+        return await documents.by_terms(_term_depth(request.wanted), meaning)
 
 
 async def _by_vectors(

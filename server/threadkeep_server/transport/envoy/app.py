@@ -7,6 +7,7 @@ import contextlib
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from contextlib import aclosing, nullcontext
+from functools import partial
 from typing import Any, Final, Self
 
 from google.protobuf.message import Message
@@ -71,7 +72,7 @@ class GrpcApp:
         path, headers, response = scope["path"], dict(scope["headers"]), _Response(send)
         with contextlib.suppress(Disconnected):
             if (rpc := self._measured.get(path)) is not None:
-                await self._measure(rpc.begin(), path, headers, receive, response)
+                await self._measure(rpc.begin(partial(_header, headers)), path, headers, receive, response)
                 return
             if path not in self._public:
                 self._rpcs.count_unknown()
@@ -264,6 +265,11 @@ class _Response:
     async def _begin(self) -> None:
         self._began = True
         await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS, "trailers": True})
+
+
+def _header(headers: dict[bytes, bytes], wanted: str) -> str | None:
+    value = headers.get(wanted.encode())
+    return None if value is None else value.decode("latin-1")
 
 
 async def _unary(method: Method, caller: Caller, messages: Messages, response: _Response, guard: _Guard) -> None:

@@ -71,7 +71,7 @@ class _Boundary:
 
     def _unary(self, method: Method, rpc: Rpc) -> Callable[[bytes, Context], Awaitable[Message | bytes]]:
         async def unary(raw: bytes, context: Context) -> Message | bytes:
-            call = rpc.begin()
+            call = rpc.begin(partial(_header, context))
             try:
                 with self._calls:
                     caller = await self.admit(method.role, method.path, context)
@@ -88,7 +88,9 @@ class _Boundary:
 
     def _server_stream(self, method: Method, rpc: Rpc) -> Callable[[bytes, Context], Awaitable[None]]:
         async def server_stream(raw: bytes, context: Context) -> None:
-            status = await self._respond(method, rpc.begin(), partial(DECODER.proto, method, raw), context)
+            status = await self._respond(
+                method, rpc.begin(partial(_header, context)), partial(DECODER.proto, method, raw), context
+            )
             if status is not None:
                 del raw  # the exception of the end keeps this frame until the garbage collector runs
                 await _abort(context, status)
@@ -100,7 +102,7 @@ class _Boundary:
             async def requests() -> AsyncIterator[Message]:
                 return (await DECODER.proto(method, raw) async for raw in raws)
 
-            status = await self._respond(method, rpc.begin(), requests, context)
+            status = await self._respond(method, rpc.begin(partial(_header, context)), requests, context)
             if status is not None:
                 await _abort(context, status)
 
@@ -129,10 +131,8 @@ class _Boundary:
             raise ServerDraining
         if self._authenticator.anonymous is not None:
             return self._authenticator.anonymous
-        for key, value in context.invocation_metadata() or ():
-            if key == "authorization":
-                credential = value if isinstance(value, str) else value.decode("latin-1")
-                return await self._authenticator.admit(role, credential, method=method)
+        if (credential := _header(context, "authorization")) is not None:
+            return await self._authenticator.admit(role, credential, method=method)
         return await self._authenticator.admit(role, None, certificate_names(context.auth_context()), method=method)
 
     async def admit_operator(self, method: str, context: Context) -> None:
@@ -164,6 +164,13 @@ async def _write(context: Context, response: Message | bytes) -> None:
         # The client is gone. Waits for the cancellation that follows, so that it does not interrupt closing the responses.
         await asyncio.sleep(_CANCELLED_WITHIN_S)
         raise asyncio.CancelledError from None
+
+
+def _header(context: Context, wanted: str) -> str | None:
+    for key, value in context.invocation_metadata() or ():
+        if key == wanted:
+            return value if isinstance(value, str) else value.decode("latin-1")
+    return None
 
 
 def _reported(exc: BaseException, call: Call, context: Context) -> status_pb2.Status:

@@ -139,7 +139,7 @@ class _Calls:
         self._measured: dict[tuple[str, str], Rpc] = {}
 
     async def on_start(self, ctx: RequestContext[Any, Any]) -> Call:
-        call = self._measured[ctx.method.service_name, ctx.method.name].begin()
+        call = self._measured[ctx.method.service_name, ctx.method.name].begin(ctx.request_headers.get)
         try:
             service, name = ctx.method.service_name, ctx.method.name
             authorization = ctx.request_headers.get("authorization")

@@ -26,6 +26,7 @@ from .postgres_listener import PostgresListener
 from .postgres_order import ordered_from
 from .postgres_restarts import PostgresRestarts
 from .running_units import RunningUnits
+from .unit_spans import unit_span
 
 T = TypeVar("T")
 
@@ -56,6 +57,7 @@ _READ_ONLY = "25006"
 _URL = "postgresql+asyncpg://"
 # A unit that runs for longer may wait for a host that vanished.
 _LONG_S = 2.0
+_SYSTEM = "postgresql"
 
 
 class LeftInTransaction(asyncpg.InterfaceError):  # type: ignore[misc]
@@ -127,13 +129,14 @@ class PostgresEngine:
     async def read(
         self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
     ) -> T:
-        try:
-            return await self._read(unit, snapshot, tenants)
-        except DBAPIError as exc:
-            # A pooled connection that died while idle: the pool has dropped it, reading again is safe.
-            if not exc.connection_invalidated:
-                raise
-            return await self._read(unit, snapshot, tenants)
+        with unit_span(_SYSTEM, "read", unit):
+            try:
+                return await self._read(unit, snapshot, tenants)
+            except DBAPIError as exc:
+                # A pooled connection that died while idle: the pool has dropped it, reading again is safe.
+                if not exc.connection_invalidated:
+                    raise
+                return await self._read(unit, snapshot, tenants)
 
     async def _read(self, unit: Unit[T], snapshot: bool, tenants: Collection[str] | None) -> T:
         async with self._reading:
@@ -144,9 +147,10 @@ class PostgresEngine:
     async def write(
         self, unit: Unit[T], *, short: bool = False, alone: bool = False, tenants: Collection[str] | None = None
     ) -> T:
-        if self._row_security and tenants is not None:
-            return await self._units.complete(self._write(_restricted(unit, tenants), alone=False))
-        return await self._units.complete(self._write(unit, alone))
+        with unit_span(_SYSTEM, "write", unit):
+            if self._row_security and tenants is not None:
+                return await self._units.complete(self._write(_restricted(unit, tenants), alone=False))
+            return await self._units.complete(self._write(unit, alone))
 
     index = write
 

@@ -21,6 +21,7 @@ from .sqlite_dialect import NoLocks, NoPeers, SqliteDialect
 from .sqlite_driver import UNITS, Statements, Threads, driver, open_pool, roll_back
 from .sqlite_local import LocalConnection
 from .sqlite_lock import FileLock
+from .unit_spans import unit_span
 
 T = TypeVar("T")
 
@@ -37,6 +38,7 @@ _PROBLEMS = {
 
 _ROWS_A_STATEMENT = 128
 # A transaction that reads before it writes must be the writer from the start, or lose what it read.
+_SYSTEM = "sqlite"
 _BEGIN = "BEGIN IMMEDIATE"
 # SQLAlchemy would begin a transaction with the first statement that it runs, and a unit may run prepared ones alone.
 _SNAPSHOT = "BEGIN"
@@ -123,14 +125,15 @@ class SqliteEngine:
     async def read(
         self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
     ) -> T:
-        if short:
-            try:
-                return self._read_here(await self._local_reads.open(), unit, snapshot)
-            except sqlite3.OperationalError as exc:
-                if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                    raise
-        with self._units.completing():
-            return await self._readers.run(unit, _SNAPSHOT if snapshot else "")
+        with unit_span(_SYSTEM, "read", unit):
+            if short:
+                try:
+                    return self._read_here(await self._local_reads.open(), unit, snapshot)
+                except sqlite3.OperationalError as exc:
+                    if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                        raise
+            with self._units.completing():
+                return await self._readers.run(unit, _SNAPSHOT if snapshot else "")
 
     def _read_here(self, connection: sa.Connection, unit: Unit[T], snapshot: bool) -> T:
         try:
@@ -143,7 +146,8 @@ class SqliteEngine:
     async def write(
         self, unit: Unit[T], *, short: bool = False, alone: bool = False, tenants: Collection[str] | None = None
     ) -> T:
-        return await self._units.complete(self._write(unit, short))
+        with unit_span(_SYSTEM, "write", unit):
+            return await self._units.complete(self._write(unit, short))
 
     async def _write(self, unit: Unit[T], short: bool) -> T:
         async with self._one_writer:

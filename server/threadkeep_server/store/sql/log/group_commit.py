@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....domain.errors import RateLimited, ServerDraining, StoreUnavailable
+from ....telemetry.spans import recorded
+from .commit_spans import commit_span
 from .group_unit import Outcome, Request
 from .set_aside import Committer, SetAside, Waiting
 
@@ -56,7 +58,7 @@ class Writer:
             raise RateLimited("pending_appends")
         future: asyncio.Future[Any] = self._loop.create_future()
         self._pending_bytes += size
-        self._waiting.append((request, future, size))
+        self._waiting.append((request, future, size, recorded()))
         self._wake.set()
         return future
 
@@ -87,7 +89,7 @@ class Writer:
         total = 0
         while self._waiting and len(group) < _GROUP_REQUESTS and total < _GROUP_BYTES:
             waiting = self._waiting.popleft()
-            _, future, size = waiting
+            _, future, size, _ = waiting
             total += size
             if future.cancelled():  # its caller canceled before the commit
                 self._pending_bytes -= size
@@ -96,7 +98,7 @@ class Writer:
         return group
 
     async def _commit_parts(self, group: Sequence[Waiting]) -> None:
-        parts = None if self._parts is None else self._parts([request for request, _, _ in group])
+        parts = None if self._parts is None else self._parts([request for request, *_ in group])
         if parts is None:
             await self._commit_group(group)
             return
@@ -118,7 +120,8 @@ class Writer:
     async def _attempt(self, group: Sequence[Waiting], wait_ms: int) -> bool:
         """Settles the group, unless it would have to wait for a lock for longer; see Locks.acquire."""
         try:
-            outcomes = await self._committer.commit([request for request, _, _ in group], wait_ms)
+            with commit_span(group):
+                outcomes = await self._committer.commit([request for request, *_ in group], wait_ms)
         except Exception as exc:  # any error must reach the callers, and the next group must be served
             if wait_ms and self._committer.waited_for_lock(exc):
                 return False
@@ -143,7 +146,7 @@ class Writer:
             self._settle(waiting, exc if problem is None else StoreUnavailable(problem))
 
     def _settle(self, waiting: Waiting, outcome: Outcome | Exception) -> None:
-        _, future, size = waiting
+        _, future, size, _ = waiting
         self._pending_bytes -= size
         if future.done():
             return

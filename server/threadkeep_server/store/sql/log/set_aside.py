@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from ....domain.errors import StoreUnavailable
+from ....telemetry.spans import Span
 from ..engine.base import SessionName
 from .group_unit import Outcome, Request, names_of
 
@@ -24,8 +25,8 @@ _AT_ONCE = 512
 
 _log = logging.getLogger(__name__)
 
-Waiting = tuple[Request, asyncio.Future[Any], int]
-"""A request, the future of its outcome, and its size."""
+Waiting = tuple[Request, asyncio.Future[Any], int, Span | None]
+"""A request, the future of its outcome, its size, and the span of its caller if it is recorded."""
 Attempt = Callable[[Sequence[Waiting], int], Awaitable[bool]]
 Settle = Callable[[Waiting, Outcome | Exception], None]
 
@@ -76,7 +77,7 @@ class SetAside:
 
     async def without_held(self, group: Sequence[Waiting]) -> Sequence[Waiting]:
         """Sets aside the sessions of the group that another transaction has locked. Returns the other requests."""
-        held = await self._held({name for request, _, _ in group for name in names_of(request)})
+        held = await self._held({name for request, *_ in group for name in names_of(request)})
         if not held:
             return group
         if not self._queues:
