@@ -87,7 +87,7 @@ def headers() -> Mapping[str, str]:
 
 
 class _Nothing(AbstractContextManager["_Nothing"]):
-    """Stands for a span that is not recorded."""
+    """In place of a span that is not recorded."""
 
     __slots__ = ()
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from .._channel import Metadata, bearer, token_from_environment
 from ..errors import Unavailable
+from .trace_context import trace_context
 
 Token = str | Callable[[], str | Awaitable[str]]
 TOKEN_WITHIN = 30.0
@@ -25,10 +26,10 @@ class Credential:
         return self._function is not None or bool(self._metadata)
 
     async def metadata(self) -> Metadata:
-        """Returns the metadata of a call. Raises what the function raises, TypeError if it returns no text, and Unavailable if
-        it takes longer than 30 seconds."""
+        """Returns the metadata of a call: the token, and the trace of the caller. Raises what the function raises, TypeError if
+        it returns no text, and Unavailable if it takes longer than 30 seconds."""
         if self._function is None:
-            return self._metadata
+            return (*self._metadata, *trace_context())
         token = self._function()
         if inspect.isawaitable(token):
             try:
@@ -36,4 +37,4 @@ class Credential:
                     token = await token
             except TimeoutError:
                 raise Unavailable(f"the function of the token did not return within {TOKEN_WITHIN:g} s") from None
-        return bearer(token)
+        return (*bearer(token), *trace_context())

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 
 from .._channel import Metadata, bearer, token_from_environment
+from .trace_context import trace_context
 
 Token = str | Callable[[], str]
 
@@ -23,5 +24,7 @@ class Credential:
         return self._function is not None or bool(self._metadata)
 
     def metadata(self) -> Metadata:
-        """Returns the metadata of a call. Raises what the function raises, and TypeError if it returns no text."""
-        return self._metadata if self._function is None else bearer(self._function())
+        """Returns the metadata of a call: the token, and the trace of the caller. Raises what the function raises, and
+        TypeError if it returns no text."""
+        token = self._metadata if self._function is None else bearer(self._function())
+        return (*token, *trace_context())

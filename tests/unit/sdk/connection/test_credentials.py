@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 import pytest
+from opentelemetry import trace
 
 import threadkeep
 from tests.unit.sdk.fake import Fail, FakeServer
@@ -147,3 +148,14 @@ def test_log_of_client_prints_nothing_without_configuration(capfd: pytest.Captur
 
     threadkeep._log.LOG.warning("hidden")
     assert not any(lines())
+
+
+async def test_a_call_has_the_trace_of_its_caller(connect: Callable[..., Any], fake: FakeServer) -> None:
+    client = connect(token="token")
+    await client.info()
+    assert "traceparent" not in fake.metadata
+    parent = trace.SpanContext(0xA1, 0xB2, is_remote=False, trace_flags=trace.TraceFlags(1))
+    with trace.use_span(trace.NonRecordingSpan(parent)):
+        await client.info()
+    assert fake.metadata["traceparent"] == f"00-{0xA1:032x}-{0xB2:016x}-01"
+    assert fake.metadata["authorization"] == "Bearer token"
