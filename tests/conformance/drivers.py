@@ -155,10 +155,13 @@ class Call:
 
 
 class Driver:
-    """A driver's process, started at the first request and again after it died."""
+    """A driver's process, started at the first request and again after it died. `recipe`, `env`: how it is started, if not as
+    that of the language."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, recipe: Recipe | None = None, env: Mapping[str, str] | None = None) -> None:
         self.language = language
+        self._recipe = recipe or RECIPES[language]
+        self._env = env
         self._process: asyncio.subprocess.Process | None = None
         self._calls: dict[int, Call] = {}
         self._last = 0
@@ -203,11 +206,17 @@ class Driver:
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is None:
-            recipe = RECIPES[self.language]
+            recipe = self._recipe
             pipe = asyncio.subprocess.PIPE
             try:
                 self._process = await asyncio.create_subprocess_exec(
-                    *recipe.start, cwd=recipe.folder, stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_LINE
+                    *recipe.start,
+                    cwd=recipe.folder,
+                    env=self._env,
+                    stdin=pipe,
+                    stdout=pipe,
+                    stderr=pipe,
+                    limit=LONGEST_LINE,
                 )
             except OSError as error:
                 raise DriverDied(f"the driver of {self.language} does not start: {error}") from None

@@ -24,7 +24,7 @@ from tests.support.runs.thoroughness import size, some
 from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.errors import HistoryUnknown, SessionNotFound
 from threadkeep_server.domain.filters import EventFilter
-from threadkeep_server.domain.model import NewSession, SessionRef, Usage
+from threadkeep_server.domain.model import SECOND_NS, NewSession, SessionRef, Usage
 from threadkeep_server.domain.removals import Operation
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.store.contract.compaction import CompactionRequest
@@ -36,9 +36,11 @@ from threadkeep_server.store.contract.sessions import SessionQuery
 from threadkeep_server.store.sql.engine.base import Engine, SqlOptions
 from threadkeep_server.store.sql.engine.factory import open_engine
 from threadkeep_server.store.sql.engine.sqlite_lock import DatabaseInUse
+from threadkeep_server.store.sql.schema import versions
 from threadkeep_server.store.sql.schema.foreign import ForeignDatabase
 from threadkeep_server.store.sql.schema.history import window_changes
 from threadkeep_server.store.sql.schema.migrations.versions import r0012_history
+from threadkeep_server.store.sql.schema.servers import NOW, OlderServersRun, servers
 from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION, changes, events, feed_floor, meta
 from threadkeep_server.store.sql.schema.versions import SchemaTooNew, current, upgrade
 from threadkeep_server.store.sql.store import SqlStore, open_store
@@ -264,6 +266,28 @@ async def test_older_code_runs_on_a_newer_schema_that_allows_it(first: str) -> N
     async with open_store(first, CODEC) as store:
         assert (await store.info("default", totals=False)).schema_version == newer
         assert (await store.append(AppendRequest("default", ALICE, [draft("more")], now=1))).last_seq == 4
+
+
+@pytest.mark.postgres
+async def test_a_schema_that_running_servers_do_not_know_waits_for_them(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(postgres_url) as engine:
+        await versions.prepare(engine)
+        now = (await engine.read(lambda connection: connection.execute(NOW).scalar_one())) - 59 * SECOND_NS
+        row = {"id": "a", "version": "0.1.0", "start_time": now, "seen_time": now, "metrics_address": ""}
+        await engine.write(lambda connection: connection.execute(servers.insert(), row))
+        monkeypatch.setattr(versions, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+        await versions.prepare(engine)  # they can run on it
+        monkeypatch.setattr(versions, "SCHEMA_VERSION", SCHEMA_VERSION + 2)
+        monkeypatch.setattr(versions, "OLDEST_CODE_THAT_CAN_RUN", SCHEMA_VERSION + 2)
+        with pytest.raises(OlderServersRun) as result:
+            await versions.prepare(engine)
+        assert "servers run on this database (1 of version 0.1.0)" in str(result.value)
+        gone = servers.update().values(seen_time=now - 2 * SECOND_NS)
+        await engine.write(lambda connection: connection.execute(gone))
+        await versions.prepare(engine)
+        assert await engine.read(versions.versions) == (SCHEMA_VERSION + 2, SCHEMA_VERSION + 2)
 
 
 async def _start(url: str, hold: asyncio.Barrier) -> str:

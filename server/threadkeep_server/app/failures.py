@@ -9,6 +9,7 @@ from ..domain.errors import StoreUnavailable, ThreadkeepError
 from ..store.sql.engine.sqlite_lock import DatabaseInUse
 from ..store.sql.schema.foreign import ForeignDatabase
 from ..store.sql.schema.row_security import RowSecurityBypassed
+from ..store.sql.schema.servers import OlderServersRun
 from ..store.sql.schema.versions import SchemaTooNew
 
 EXPECTED = (
@@ -16,6 +17,7 @@ EXPECTED = (
     OSError,
     DatabaseInUse,
     ForeignDatabase,
+    OlderServersRun,
     RowSecurityBypassed,
     SchemaTooNew,
     ThreadkeepError,

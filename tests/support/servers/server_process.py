@@ -56,9 +56,10 @@ def not_behind_envoy(reason: str) -> pytest.MarkDecorator:
 class ForkServer:
     """The process of fork_server.py."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, str(Path(__file__).with_name("fork_server.py"))]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, program: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+        """`program`: None is the present fork_server.py; `env`: None is the environment of this process."""
+        command = [sys.executable, str(program or Path(__file__).with_name("fork_server.py"))]
+        self._process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._one = threading.Lock()
 
     def request(self, **request: Any) -> int:

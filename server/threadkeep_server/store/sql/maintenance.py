@@ -10,14 +10,13 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from ...domain.errors import StoreUnavailable
-from ...domain.model import SECOND_NS
 from ..contract.maintenance import ServerRow, Signs, StoreInfo
 from .engine.base import Capability
 from .log import session_queries
 from .log.store import GroupedWrites
 from .log.unit_runner import UnitRunner
 from .schema import versions
-from .schema.servers import servers
+from .schema.servers import NOW, servers
 from .schema.tables import meta
 from .search.indexer import lag
 
@@ -25,8 +24,6 @@ _UNWELL_FOR_S: Final = 30.0
 """How long a failed write counts without another: a server that is given no calls could not show that it has recovered."""
 _NOTES = "n:"
 """Prefix of the keys of notes in the table of facts."""
-_NOW: Final = sa.select(sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * SECOND_NS, sa.BigInteger()))
-"""Nanoseconds, by the clock of a database that servers share."""
 
 
 class SqlMaintenance:
@@ -84,7 +81,7 @@ class SqlMaintenance:
 
 
 def _put_server(connection: Connection, own: ServerRow, forget_after: int) -> Signs:
-    now: int = connection.execute(_NOW).scalar_one()
+    now: int = connection.execute(NOW).scalar_one()
     changed = servers.update().where(servers.c.id == own.id).values(seen_time=now)
     if not connection.execute(changed).rowcount:
         connection.execute(servers.insert(), asdict(own) | {"seen_time": now})

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from ..engine.base import Engine, SqlOptions, Unit
 from ..engine.factory import open_engine, peek
 from .foreign import refuse_foreign
+from .servers import refuse_running
 from .tables import OLDEST_CODE_THAT_CAN_RUN, SCHEMA_VERSION, meta
 
 T = TypeVar("T")
@@ -23,7 +24,8 @@ class SchemaTooNew(RuntimeError):
 
 
 def migrate(connection: Connection) -> None:
-    """Migrates the schema; a unit of work that runs alone (see prepare)."""
+    """Migrates the schema; a unit of work that runs alone (see prepare). Raises SchemaTooNew, ForeignDatabase,
+    OlderServersRun."""
     stored, compatible = versions(connection)
     if stored > SCHEMA_VERSION:
         if compatible > SCHEMA_VERSION:
@@ -36,6 +38,8 @@ def migrate(connection: Connection) -> None:
     if stored == SCHEMA_VERSION:
         return
     refuse_foreign(connection)
+    if 0 < stored < OLDEST_CODE_THAT_CAN_RUN:
+        refuse_running(connection)
     _migrate(connection)
 
 
@@ -93,7 +97,7 @@ async def prepare(engine: Engine) -> None:
 
 
 def upgrade(url: str) -> None:
-    """Migrates the database's schema. Raises SchemaTooNew, DatabaseInUse, ForeignDatabase."""
+    """Migrates the database's schema. Raises SchemaTooNew, DatabaseInUse, ForeignDatabase, OlderServersRun."""
 
     async def work() -> None:
         engine = open_engine(url, SqlOptions())
