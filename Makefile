@@ -150,6 +150,10 @@ test-faults: setup postgres ## Run the fault tests: kill -9, full disk, lost dat
 test-availability: setup postgres cluster-programs ## Run the fail-overs of a PostgreSQL cluster (THREADKEEP_FAILOVERS=20)
 	$(PARALLEL) tests/availability $(ARGS)
 
+.PHONY: test-deploy
+test-deploy: setup ## Run the tests of deploy/: the image, the chart, the unit (the long form builds the image)
+	$(PARALLEL) tests/deploy $(ARGS)
+
 .PHONY: test-scenarios
 test-scenarios: setup postgres ## Run the long stories: a session of a million tokens under a policy
 	$(PARALLEL) tests/scenarios $(ARGS)

@@ -1,4 +1,5 @@
-"""Writes the lock files from pyproject.toml: requirements.lock for all extras, requirements-serve.lock for the server alone.
+"""Writes the lock files from pyproject.toml: requirements.lock for all extras, requirements-serve.lock for the server
+alone, and that of the image.
 
 A locked package keeps its version as long as pyproject.toml admits it. Delete a package's lines to take its newest version.
 """
@@ -14,7 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LOCKS = {"requirements.lock": ("--all-extras",), "requirements-serve.lock": ("--extra", "postgres")}
+_IMAGE = ("postgres", "oidc", "summarizer", "embedder", "webhook", "otel")
+LOCKS = {
+    "requirements.lock": ("--all-extras",),
+    "requirements-serve.lock": ("--extra", "postgres"),
+    "deploy/container/requirements.lock": tuple(option for extra in _IMAGE for option in ("--extra", extra)),
+}
 """Each lock file with the extras that it is for; those of frameworks are locked by tests.integrations.environments."""
 
 _PIN = re.compile(r"^([A-Za-z0-9][^\\\n]*==[^\\\n]*?)\s*\\?$", re.MULTILINE)

@@ -19,6 +19,7 @@ PARTS = (
     "console",
     "conformance",
     "integrations",
+    "deploy",
     "faults",
     "scenarios",
     "feed",
