@@ -45,6 +45,8 @@ const (
 	ErrStateTooLarge           Reason = "STATE_TOO_LARGE"
 	ErrHistoryUnknown          Reason = "HISTORY_UNKNOWN"
 	ErrAuditLogUnavailable     Reason = "AUDIT_LOG_UNAVAILABLE"
+	ErrRetentionNotConfigured  Reason = "RETENTION_NOT_CONFIGURED"
+	ErrArchiveFailed           Reason = "ARCHIVE_FAILED"
 	ErrOperationConflict       Reason = "OPERATION_CONFLICT"
 )
 

@@ -3,6 +3,7 @@ package threadkeep
 import (
 	"cmp"
 	"context"
+	"iter"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -244,4 +245,34 @@ func (s *settings) expectedLogVersion() *int64 {
 		s.fail("a removal expects a LogVersion")
 	}
 	return nil
+}
+
+// RunRetention archives and deletes sessions that retention policies select; a dry run changes nothing. Repeat it while the
+// response has more. It needs the role admin, and is not repeated by itself. Errors: ErrRetentionNotConfigured, ErrArchiveFailed,
+// ErrInvalidField.
+func (c *Client) RunRetention(ctx context.Context, request *pb.RunRetentionRequest) (*pb.RunRetentionResponse, error) {
+	return c.raw.Server.RunRetention(ctx, request)
+}
+
+// RetentionReceipts iterates over the receipts of sessions that retention deleted, newest first, page by page like
+// SessionHandle.Events. It needs the role admin. Errors: ErrRetentionNotConfigured, ErrArchiveFailed.
+func (c *Client) RetentionReceipts(
+	ctx context.Context, request *pb.ListRetentionReceiptsRequest,
+) iter.Seq2[*pb.RetentionReceipt, error] {
+	own := proto.CloneOf(request)
+	return pages(ctx, own, nil, c.raw.Server.ListRetentionReceipts, (*pb.ListRetentionReceiptsResponse).GetReceipts)
+}
+
+// RetentionReceiptsPage returns one page of RetentionReceipts.
+func (c *Client) RetentionReceiptsPage(
+	ctx context.Context, request *pb.ListRetentionReceiptsRequest,
+) (*pb.ListRetentionReceiptsResponse, error) {
+	return c.raw.Server.ListRetentionReceipts(ctx, request)
+}
+
+// Restore stores the session again from its newest archive, or that of the receipt with this id, if it is not empty. Repeated, it
+// changes nothing. It needs the role admin. Errors: ErrSessionNotFound (there is no archive of it), ErrRetentionNotConfigured,
+// ErrArchiveFailed.
+func (s *SessionHandle) Restore(ctx context.Context, receiptID string) (*pb.RestoreSessionResponse, error) {
+	return s.client.raw.Server.RestoreSession(ctx, &pb.RestoreSessionRequest{Session: s.ref, ReceiptId: receiptID})
 }

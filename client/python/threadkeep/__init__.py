@@ -110,9 +110,18 @@ if TYPE_CHECKING:
         UpsertedMemory,
     )
     from .v1.message_pb2 import ChatMessage, Part
+    from .v1.retention_pb2 import RetentionReceipt, RetentionTotal
     from .v1.search_pb2 import Highlight, Recency, SearchField, SearchMode
     from .v1.search_service_pb2 import HitGrouping, SearchEventsResponse
-    from .v1.server_service_pb2 import AuditRecord, GetServerInfoResponse, ListAuditRecordsResponse, ServerLimits
+    from .v1.server_service_pb2 import (
+        AuditRecord,
+        GetServerInfoResponse,
+        ListAuditRecordsResponse,
+        ListRetentionReceiptsResponse,
+        RestoreSessionResponse,
+        RunRetentionResponse,
+        ServerLimits,
+    )
     from .v1.session_pb2 import Session, SessionParent, SessionRef, TokenUsage, WindowCounters
     from .v1.session_service_pb2 import DeleteExpiredSessionsResponse, DeleteSessionResponse, ListSessionsResponse
     from .v1.state_pb2 import StateScope
@@ -244,6 +253,7 @@ __all__ = [
     "ListMemoriesResponse",
     "ListMemoryNamespacesResponse",
     "ListParkedChangesResponse",
+    "ListRetentionReceiptsResponse",
     "ListSessionsResponse",
     "ListToolsResponse",
     "ListUsageResponse",
@@ -275,7 +285,11 @@ __all__ = [
     "Removed",
     "ReplaceEventsResponse",
     "ReplaceSuffixResponse",
+    "RestoreSessionResponse",
+    "RetentionReceipt",
+    "RetentionTotal",
     "Role",
+    "RunRetentionResponse",
     "SearchEventsResponse",
     "SearchField",
     "SearchHit",

@@ -56,7 +56,11 @@ _NAMES = {
     "v1.message_pb2": "ChatMessage Part",
     "v1.search_pb2": "Highlight Recency SearchField SearchMode",
     "v1.search_service_pb2": "HitGrouping SearchEventsResponse",
-    "v1.server_service_pb2": "AuditRecord GetServerInfoResponse ListAuditRecordsResponse ServerLimits",
+    "v1.retention_pb2": "RetentionReceipt RetentionTotal",
+    "v1.server_service_pb2": (
+        "AuditRecord GetServerInfoResponse ListAuditRecordsResponse ListRetentionReceiptsResponse RestoreSessionResponse "
+        "RunRetentionResponse ServerLimits"
+    ),
     "v1.session_pb2": "Session SessionParent SessionRef TokenUsage WindowCounters",
     "v1.session_service_pb2": "DeleteExpiredSessionsResponse DeleteSessionResponse ListSessionsResponse",
     "v1.state_pb2": "StateScope",

@@ -254,6 +254,19 @@ class AuditLogUnavailable(ThreadkeepError):
     reason = "AUDIT_LOG_UNAVAILABLE"
 
 
+class RetentionNotConfigured(ThreadkeepError):
+    """The server has no retention policies. Set `retention_policies_file` and `retention_archive` on it."""
+
+    reason = "RETENTION_NOT_CONFIGURED"
+
+
+class ArchiveFailed(ThreadkeepError):
+    """The archive of retention cannot be used; `metadata["problem"]` is the cause: its storage failed, an archive is gone or
+    was changed, or the session cannot be restored from it."""
+
+    reason = "ARCHIVE_FAILED"
+
+
 class HistoryUnknown(ThreadkeepError):
     """An older server wrote this part of the session and did not record what was active. Read as of `from_log_version` or
     later."""

@@ -90,6 +90,8 @@ unary! {
     ListToolsRequest: tools.list_tools -> Vec<v1::ToolDefinition>, by |answer: v1::ListToolsResponse| answer.tools;
     CallToolRequest: tools.call_tool -> v1::CallToolResponse;
     PatchStateRequest: states.patch_state -> i64, by |answer: v1::PatchStateResponse| answer.version;
+    RunRetentionRequest: server.run_retention -> v1::RunRetentionResponse;
+    RestoreSessionRequest: server.restore_session -> v1::RestoreSessionResponse;
     GetServerInfoRequest: server.get_server_info -> v1::GetServerInfoResponse;
     AddMemoriesRequest: memories.add_memories -> v1::AddMemoriesResponse;
     UpsertMemoriesRequest: memories.upsert_memories -> v1::UpsertMemoriesResponse;

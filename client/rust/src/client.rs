@@ -109,6 +109,29 @@ impl Client {
         self.list(v1::ListAuditRecordsRequest::default())
     }
 
+    /// Archives and deletes sessions that the server's retention policies select; set `policies`, `max_sessions` or `dry_run` by
+    /// [`Call::with`]. Repeat it while the response has `more`. Needs the role admin, and is not repeated by itself.
+    ///
+    /// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+    pub fn run_retention(&self) -> Call<v1::RunRetentionRequest> {
+        Call::new(self, v1::RunRetentionRequest::default())
+    }
+
+    /// Lists the receipts of sessions that retention deleted, newest first; choose them by [`List::with`]. Needs the role admin.
+    ///
+    /// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED.
+    pub fn retention_receipts(&self) -> List<v1::ListRetentionReceiptsRequest> {
+        self.list(v1::ListRetentionReceiptsRequest::default())
+    }
+
+    /// Stores an archived session again, from its newest archive; another `receipt_id` is set by [`Call::with`]. Repeated, it
+    /// changes nothing. Needs the role admin.
+    ///
+    /// Errors: SESSION_NOT_FOUND if there is no archive of it, RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED.
+    pub fn restore_session(&self, session: v1::SessionRef) -> Call<v1::RestoreSessionRequest> {
+        Call::new(self, v1::RestoreSessionRequest { session: Some(session), ..Default::default() })
+    }
+
     /// Returns the recall tools for models, which the server runs; see
     /// [`SessionHandle::call_tool`](crate::SessionHandle::call_tool).
     pub fn tools(&self) -> Call<v1::ListToolsRequest> {

@@ -118,6 +118,7 @@ paged! {
     ListMemoriesRequest: memories.list_memories -> ListMemoriesResponse.entries: v1::MemoryEntry;
     ListMemoryNamespacesRequest: memories.list_memory_namespaces -> ListMemoryNamespacesResponse.namespaces: v1::MemoryNamespace;
     ListAuditRecordsRequest: server.list_audit_records -> ListAuditRecordsResponse.records: v1::AuditRecord;
+    ListRetentionReceiptsRequest: server.list_retention_receipts -> ListRetentionReceiptsResponse.receipts: v1::RetentionReceipt;
     ListConsumersRequest: consumers.list_consumers -> ListConsumersResponse.consumers: v1::Consumer;
     ListParkedChangesRequest: consumers.list_parked_changes -> ListParkedChangesResponse.parked_changes: v1::ParkedChange;
 }

@@ -3,6 +3,7 @@ import { create, type DescService } from "@bufbuild/protobuf";
 import { createClient, type CallOptions, type Client as ServiceClient, Code, type Transport } from "@connectrpc/connect";
 
 import { listAuditRecords, type AuditQuery } from "./server/audit.js";
+import { RetentionHandle } from "./server/retention.js";
 import { ConsumerHandle } from "./consumer.js";
 import { listUserEvents, type UserEventsQuery } from "./events.js";
 import { appendStream, type AppendStreamOptions, type Batch, type BatchResult } from "./feed/appendStream.js";
@@ -270,6 +271,11 @@ export class Client {
   /** Returns one page of `auditRecords`, which may be empty and not be the last. */
   auditRecordsPage(query: AuditQuery = {}, call?: CallOptions): Promise<ListAuditRecordsResponse> {
     return listAuditRecords(this.#caller, query, call);
+  }
+
+  /** Returns the retention of the server: policies that archive and delete old sessions. */
+  retention(): RetentionHandle {
+    return new RetentionHandle(this.#caller);
   }
 
   /** Returns a handle on the long-term memory of a user in an app, by default the client's. An app of "" means no app. */

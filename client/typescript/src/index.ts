@@ -18,6 +18,7 @@ export * from "./memory.js";
 export * from "./messages.js";
 export type { BranchName, FieldName, GroupingName, MatchName, ModeName, OrderName, RoleName, ViewName } from "./names.js";
 export type { AuditQuery } from "./server/audit.js";
+export { RetentionHandle, type ReceiptsQuery, type RunRetentionOptions } from "./server/retention.js";
 export { PolicyHandle } from "./compaction/policies.js";
 export { MemoryProvider, type SpecLike } from "./provider.js";
 export type { ExpiryOptions, Int, Json, PageOptions, Point, SessionLike } from "./requests.js";

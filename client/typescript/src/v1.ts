@@ -15,6 +15,7 @@ export * from "./gen/threadkeep/v1/filter_pb.js";
 export * from "./gen/threadkeep/v1/memory_pb.js";
 export * from "./gen/threadkeep/v1/memory_service_pb.js";
 export * from "./gen/threadkeep/v1/message_pb.js";
+export * from "./gen/threadkeep/v1/retention_pb.js";
 export * from "./gen/threadkeep/v1/search_pb.js";
 export * from "./gen/threadkeep/v1/search_service_pb.js";
 export * from "./gen/threadkeep/v1/server_service_pb.js";

@@ -23,9 +23,11 @@ from ..providers.archives.directory import Directory
 from ..service.retention.archive import Archive
 from ..service.retention.guard import RetentionGuard
 from ..service.retention.runner import BeforeDelete, RetentionRunner
+from ..service.retention.service import RetentionParts, RetentionService
 from ..service.retention.worker import RetentionWorker
 from ..store.contract.store import Store
 from ..transport.audit.trail import Trail
+from ..transport.auth import DEFAULT_TENANT
 from ..transport.in_process.transfer import SessionTransfer
 from ..transport.rpc import Service
 from .compaction import end
@@ -34,17 +36,19 @@ from .compaction import end
 @asynccontextmanager
 async def open_retention(
     settings: Settings, store: Store, services: Sequence[Service], before_delete: BeforeDelete | None, trail: Trail | None
-) -> AsyncIterator[None]:
-    """Runs the policies while the context is open, if there are any. Raises ConfigError."""
+) -> AsyncIterator[RetentionService]:
+    """Runs the policies while the context is open, if there are any. `services` are read at calls. Raises ConfigError."""
     if settings.retention_policies_file is None:
-        yield
+        yield RetentionService()
         return
     policies = _policies(settings, settings.retention_policies_file)
-    archive = Archive(_storage(settings.retention_archive))
+    info = await store.info(DEFAULT_TENANT, totals=False)
+    archive = Archive(_storage(settings.retention_archive), bytes.fromhex(info.token_key))
+    transfer = SessionTransfer(services)
     runner = RetentionRunner(
         store,
         archive,
-        SessionTransfer(services),
+        transfer,
         policies,
         time.time_ns,
         new_event_id,
@@ -56,7 +60,7 @@ async def open_retention(
     worker = RetentionWorker(store, runner, guard, uuid.uuid4().hex, interval, limit)
     task = asyncio.create_task(worker.run(), name="retention")
     try:
-        yield
+        yield RetentionService(RetentionParts(runner, archive, guard, transfer, time.time_ns))
     finally:
         await end(task)
 

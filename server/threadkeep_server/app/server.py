@@ -39,6 +39,7 @@ from ..service.events import EventService
 from ..service.fleet import Fleet
 from ..service.forks import ForkService
 from ..service.removals import RemovalService
+from ..service.retention.service import RetentionService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
 from ..service.state import StateService
@@ -170,8 +171,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
             store, sessions, quota, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
         )
         fleet = await stack.enter_async_context(open_fleet(settings, store, version("threadkeep")))
-        services.append(_about(settings, store, search, limits, seal, quotas, counter, compacting.model, fleet))
-        await stack.enter_async_context(open_retention(settings, store, services, search.before_delete, trail))
+        retention = await stack.enter_async_context(open_retention(settings, store, services, search.before_delete, trail))
+        services.append(_about(settings, store, search, limits, seal, quotas, counter, compacting.model, fleet, retention))
         services = _around(services, quotas, trail)
         sweeper = _sweeper(stack, settings, sessions, store)
         logins = FailedLogins(settings.max_failed_logins)
@@ -332,6 +333,7 @@ def _about(
     counter: TokenCounter,
     summarizer: str,
     fleet: Fleet,
+    retention: RetentionService,
 ) -> Service:
     semantic = search.ranked.best_mode is SearchMode.HYBRID
     about = About(
@@ -339,7 +341,7 @@ def _about(
     )
     log = AuditReader(Path(settings.audit_log)) if settings.audit_log not in ("", STDERR) else None
     server, tokens = ServerService(store, search.facts), PageTokens(seal)
-    servicer = ServerServicer(server, AuditService(log), fleet, limits, tokens, about, quotas.used)
+    servicer = ServerServicer(server, AuditService(log), fleet, limits, tokens, about, retention, quotas.used)
     descriptor = server_service_pb2.DESCRIPTOR.services_by_name["ServerService"]
     return Service(descriptor, servicer, most_fields=limits.max_request_fields)
 

@@ -301,6 +301,20 @@ class AuditLogUnavailable(ThreadkeepError):
         )
 
 
+class RetentionNotConfigured(ThreadkeepError):
+    reason, kind = "RETENTION_NOT_CONFIGURED", Kind.FAILED_PRECONDITION
+
+    def __init__(self) -> None:
+        super().__init__("the server has no retention policies; set retention_policies_file and retention_archive on it")
+
+
+class ArchiveFailed(ThreadkeepError):
+    reason, kind = "ARCHIVE_FAILED", Kind.FAILED_PRECONDITION
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the archive of retention cannot be used: {problem}", problem=problem)
+
+
 class HistoryUnknown(ThreadkeepError):
     reason, kind = "HISTORY_UNKNOWN", Kind.FAILED_PRECONDITION
 

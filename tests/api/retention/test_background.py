@@ -71,7 +71,7 @@ def test_policies_archive_and_delete_and_an_import_restores(start_server: Server
         assert not any(gone(client, ref(name, app)) for name, app in (("kept", "shop"), ("other", "desk"), ("plain", "shop")))
 
         until(lambda: len(list(archive.glob("archives/**/*.json"))) == 2 and not list(archive.glob("pending/**/*.json")))
-        receipts = [json.loads(path.read_text()) for path in archive.glob("archives/**/*.json")]
+        receipts = [json.loads(path.read_text())["receipt"] for path in archive.glob("archives/**/*.json")]
         by_policy = {each["policy"]: each for each in receipts}
         assert {name: each["outcome"] for name, each in by_policy.items()} == {"chats": "deleted", "drafts": "deleted"}
         assert by_policy["drafts"]["archive"] is None

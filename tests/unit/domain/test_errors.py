@@ -45,6 +45,8 @@ EXAMPLES = [
     errors.EncryptionKeyDestroyed(),
     errors.SearchDisabled(),
     errors.AuditLogUnavailable("audit_log names no file"),
+    errors.RetentionNotConfigured(),
+    errors.ArchiveFailed("there is no archive a/b.jsonl.gz"),
     errors.HistoryUnknown(SessionRef("shop", "alice", "s1"), 12),
     errors.StateTooLarge("patch", 4194305, 4194304, "bytes"),
     errors.Unauthenticated(),

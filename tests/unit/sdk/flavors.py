@@ -12,6 +12,7 @@ ITERATORS = (
     "sessions",
     "users",
     "audit_records",
+    "retention_receipts",
     "events",
     "search",
     "append_stream",

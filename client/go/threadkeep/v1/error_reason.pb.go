@@ -162,6 +162,14 @@ const (
 	// FAILED_PRECONDITION.
 	// {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
 	ErrorReason_ERROR_REASON_AUDIT_LOG_UNAVAILABLE ErrorReason = 40
+	// The server has no retention policies: the setting retention_policies_file names no file. Set it on the server. Code
+	// FAILED_PRECONDITION.
+	// {"reason":"RETENTION_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
+	ErrorReason_ERROR_REASON_RETENTION_NOT_CONFIGURED ErrorReason = 41
+	// The archive of retention cannot be used: its storage failed, an archive is gone or not the one that was written, or a session
+	// cannot be restored from it. The message says which. Code FAILED_PRECONDITION.
+	// {"reason":"ARCHIVE_FAILED","domain":"threadkeep.dev","metadata":{"problem":"there is no archive a/b.jsonl.gz"}}
+	ErrorReason_ERROR_REASON_ARCHIVE_FAILED ErrorReason = 42
 )
 
 // Enum value maps for ErrorReason.
@@ -206,6 +214,8 @@ var (
 		38: "ERROR_REASON_HISTORY_UNKNOWN",
 		39: "ERROR_REASON_WEBHOOK_FAILED",
 		40: "ERROR_REASON_AUDIT_LOG_UNAVAILABLE",
+		41: "ERROR_REASON_RETENTION_NOT_CONFIGURED",
+		42: "ERROR_REASON_ARCHIVE_FAILED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":               0,
@@ -247,6 +257,8 @@ var (
 		"ERROR_REASON_HISTORY_UNKNOWN":           38,
 		"ERROR_REASON_WEBHOOK_FAILED":            39,
 		"ERROR_REASON_AUDIT_LOG_UNAVAILABLE":     40,
+		"ERROR_REASON_RETENTION_NOT_CONFIGURED":  41,
+		"ERROR_REASON_ARCHIVE_FAILED":            42,
 	}
 )
 
@@ -281,7 +293,7 @@ var File_threadkeep_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\x84\v\n" +
+	" threadkeep/v1/error_reason.proto\x12\rthreadkeep.v1*\xd0\v\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12#\n" +
@@ -322,7 +334,9 @@ const file_threadkeep_v1_error_reason_proto_rawDesc = "" +
 	"\x1fERROR_REASON_OPERATION_CONFLICT\x10#\x12 \n" +
 	"\x1cERROR_REASON_HISTORY_UNKNOWN\x10&\x12\x1f\n" +
 	"\x1bERROR_REASON_WEBHOOK_FAILED\x10'\x12&\n" +
-	"\"ERROR_REASON_AUDIT_LOG_UNAVAILABLE\x10(BU\n" +
+	"\"ERROR_REASON_AUDIT_LOG_UNAVAILABLE\x10(\x12)\n" +
+	"%ERROR_REASON_RETENTION_NOT_CONFIGURED\x10)\x12\x1f\n" +
+	"\x1bERROR_REASON_ARCHIVE_FAILED\x10*BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (

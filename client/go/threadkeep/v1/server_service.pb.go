@@ -4,7 +4,7 @@
 // 	protoc        v6.31.1
 // source: threadkeep/v1/server_service.proto
 
-// The service that describes the server.
+// The service that describes the server, and has the calls of its operators.
 
 package threadkeepv1
 
@@ -23,6 +23,419 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// Request of RunRetention.
+type RunRetentionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names of the policies to run. Empty means all. At most 64.
+	Policies []string `protobuf:"bytes,1,rep,name=policies,proto3" json:"policies,omitempty"`
+	// Maximum number of sessions to take, or of receipts of a dry run. 0 means 100. Larger values are coerced to 1,000. Negative
+	// values are rejected.
+	MaxSessions int32 `protobuf:"varint,2,opt,name=max_sessions,json=maxSessions,proto3" json:"max_sessions,omitempty"`
+	// If true, nothing is archived or deleted.
+	DryRun bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// If true, sessions are deleted also while the clock of the server may be wrong; see `held`. Check the clock before.
+	IgnoreHold    bool `protobuf:"varint,4,opt,name=ignore_hold,json=ignoreHold,proto3" json:"ignore_hold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunRetentionRequest) Reset() {
+	*x = RunRetentionRequest{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunRetentionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunRetentionRequest) ProtoMessage() {}
+
+func (x *RunRetentionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunRetentionRequest.ProtoReflect.Descriptor instead.
+func (*RunRetentionRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *RunRetentionRequest) GetPolicies() []string {
+	if x != nil {
+		return x.Policies
+	}
+	return nil
+}
+
+func (x *RunRetentionRequest) GetMaxSessions() int32 {
+	if x != nil {
+		return x.MaxSessions
+	}
+	return 0
+}
+
+func (x *RunRetentionRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *RunRetentionRequest) GetIgnoreHold() bool {
+	if x != nil {
+		return x.IgnoreHold
+	}
+	return false
+}
+
+// Response of RunRetention.
+type RunRetentionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the run. Empty of a dry run, and if nothing was taken.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Receipts of the sessions.
+	Receipts []*RetentionReceipt `protobuf:"bytes,2,rep,name=receipts,proto3" json:"receipts,omitempty"`
+	// Of a dry run: what each policy selects, also beyond max_sessions. Of a run: what it deleted.
+	Totals []*RetentionTotal `protobuf:"bytes,3,rep,name=totals,proto3" json:"totals,omitempty"`
+	// True if the policies select more sessions than the run took.
+	More bool `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`
+	// Why the run did nothing: the clock of the server may be wrong. Of a dry run: why a run would do nothing. Empty if a run is
+	// free to delete.
+	Held          string `protobuf:"bytes,5,opt,name=held,proto3" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunRetentionResponse) Reset() {
+	*x = RunRetentionResponse{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunRetentionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunRetentionResponse) ProtoMessage() {}
+
+func (x *RunRetentionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunRetentionResponse.ProtoReflect.Descriptor instead.
+func (*RunRetentionResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RunRetentionResponse) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *RunRetentionResponse) GetReceipts() []*RetentionReceipt {
+	if x != nil {
+		return x.Receipts
+	}
+	return nil
+}
+
+func (x *RunRetentionResponse) GetTotals() []*RetentionTotal {
+	if x != nil {
+		return x.Totals
+	}
+	return nil
+}
+
+func (x *RunRetentionResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *RunRetentionResponse) GetHeld() string {
+	if x != nil {
+		return x.Held
+	}
+	return ""
+}
+
+// Request of ListRetentionReceipts. A session must match all fields that are set.
+type ListRetentionReceiptsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// App of the sessions. Absent means any app; empty means sessions without an app.
+	App *string `protobuf:"bytes,1,opt,name=app,proto3,oneof" json:"app,omitempty"`
+	// User of the sessions. Empty means any user, unless the credential is bound to a user.
+	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// Id of the sessions. Empty means any.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Maximum number of receipts per page. 0 means 100. Larger values are coerced to 1,000. Negative values are rejected.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Value of next_page_token from the previous page; all other fields must be unchanged.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRetentionReceiptsRequest) Reset() {
+	*x = ListRetentionReceiptsRequest{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRetentionReceiptsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRetentionReceiptsRequest) ProtoMessage() {}
+
+func (x *ListRetentionReceiptsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRetentionReceiptsRequest.ProtoReflect.Descriptor instead.
+func (*ListRetentionReceiptsRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ListRetentionReceiptsRequest) GetApp() string {
+	if x != nil && x.App != nil {
+		return *x.App
+	}
+	return ""
+}
+
+func (x *ListRetentionReceiptsRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *ListRetentionReceiptsRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ListRetentionReceiptsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListRetentionReceiptsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Response of ListRetentionReceipts.
+type ListRetentionReceiptsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Receipts of this page.
+	Receipts []*RetentionReceipt `protobuf:"bytes,1,rep,name=receipts,proto3" json:"receipts,omitempty"`
+	// Token of the next page. Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRetentionReceiptsResponse) Reset() {
+	*x = ListRetentionReceiptsResponse{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRetentionReceiptsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRetentionReceiptsResponse) ProtoMessage() {}
+
+func (x *ListRetentionReceiptsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRetentionReceiptsResponse.ProtoReflect.Descriptor instead.
+func (*ListRetentionReceiptsResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListRetentionReceiptsResponse) GetReceipts() []*RetentionReceipt {
+	if x != nil {
+		return x.Receipts
+	}
+	return nil
+}
+
+func (x *ListRetentionReceiptsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Request of RestoreSession.
+type RestoreSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. Session to restore, with app and user.
+	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// Id of the receipt whose archive to restore. Empty means the newest one of the session.
+	ReceiptId     string `protobuf:"bytes,2,opt,name=receipt_id,json=receiptId,proto3" json:"receipt_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreSessionRequest) Reset() {
+	*x = RestoreSessionRequest{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreSessionRequest) ProtoMessage() {}
+
+func (x *RestoreSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreSessionRequest.ProtoReflect.Descriptor instead.
+func (*RestoreSessionRequest) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RestoreSessionRequest) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *RestoreSessionRequest) GetReceiptId() string {
+	if x != nil {
+		return x.ReceiptId
+	}
+	return ""
+}
+
+// Response of RestoreSession.
+type RestoreSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Receipt of the archive.
+	Receipt *RetentionReceipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Number of events that were stored.
+	RestoredEvents int64 `protobuf:"varint,2,opt,name=restored_events,json=restoredEvents,proto3" json:"restored_events,omitempty"`
+	// Number of events that were there already.
+	FoundEvents   int64 `protobuf:"varint,3,opt,name=found_events,json=foundEvents,proto3" json:"found_events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreSessionResponse) Reset() {
+	*x = RestoreSessionResponse{}
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreSessionResponse) ProtoMessage() {}
+
+func (x *RestoreSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreSessionResponse.ProtoReflect.Descriptor instead.
+func (*RestoreSessionResponse) Descriptor() ([]byte, []int) {
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RestoreSessionResponse) GetReceipt() *RetentionReceipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *RestoreSessionResponse) GetRestoredEvents() int64 {
+	if x != nil {
+		return x.RestoredEvents
+	}
+	return 0
+}
+
+func (x *RestoreSessionResponse) GetFoundEvents() int64 {
+	if x != nil {
+		return x.FoundEvents
+	}
+	return 0
+}
 
 // Request of ListAuditRecords. A record must match all fields that are set.
 type ListAuditRecordsRequest struct {
@@ -50,7 +463,7 @@ type ListAuditRecordsRequest struct {
 
 func (x *ListAuditRecordsRequest) Reset() {
 	*x = ListAuditRecordsRequest{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[0]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -62,7 +475,7 @@ func (x *ListAuditRecordsRequest) String() string {
 func (*ListAuditRecordsRequest) ProtoMessage() {}
 
 func (x *ListAuditRecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[0]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -75,7 +488,7 @@ func (x *ListAuditRecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditRecordsRequest.ProtoReflect.Descriptor instead.
 func (*ListAuditRecordsRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{0}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListAuditRecordsRequest) GetMethod() string {
@@ -148,7 +561,7 @@ type ListAuditRecordsResponse struct {
 
 func (x *ListAuditRecordsResponse) Reset() {
 	*x = ListAuditRecordsResponse{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[1]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -160,7 +573,7 @@ func (x *ListAuditRecordsResponse) String() string {
 func (*ListAuditRecordsResponse) ProtoMessage() {}
 
 func (x *ListAuditRecordsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[1]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -173,7 +586,7 @@ func (x *ListAuditRecordsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditRecordsResponse.ProtoReflect.Descriptor instead.
 func (*ListAuditRecordsResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{1}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListAuditRecordsResponse) GetRecords() []*AuditRecord {
@@ -215,7 +628,7 @@ type AuditRecord struct {
 
 func (x *AuditRecord) Reset() {
 	*x = AuditRecord{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -227,7 +640,7 @@ func (x *AuditRecord) String() string {
 func (*AuditRecord) ProtoMessage() {}
 
 func (x *AuditRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[2]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -240,7 +653,7 @@ func (x *AuditRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditRecord.ProtoReflect.Descriptor instead.
 func (*AuditRecord) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{2}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AuditRecord) GetBeginTime() *timestamppb.Timestamp {
@@ -322,7 +735,7 @@ type ServerLimits struct {
 
 func (x *ServerLimits) Reset() {
 	*x = ServerLimits{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -334,7 +747,7 @@ func (x *ServerLimits) String() string {
 func (*ServerLimits) ProtoMessage() {}
 
 func (x *ServerLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -347,7 +760,7 @@ func (x *ServerLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerLimits.ProtoReflect.Descriptor instead.
 func (*ServerLimits) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{3}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ServerLimits) GetMaxEventBytes() int64 {
@@ -412,7 +825,7 @@ type SearchIndexStatus struct {
 
 func (x *SearchIndexStatus) Reset() {
 	*x = SearchIndexStatus{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -424,7 +837,7 @@ func (x *SearchIndexStatus) String() string {
 func (*SearchIndexStatus) ProtoMessage() {}
 
 func (x *SearchIndexStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -437,7 +850,7 @@ func (x *SearchIndexStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchIndexStatus.ProtoReflect.Descriptor instead.
 func (*SearchIndexStatus) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{4}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SearchIndexStatus) GetEnabled() bool {
@@ -468,7 +881,7 @@ type EmbeddingStatus struct {
 
 func (x *EmbeddingStatus) Reset() {
 	*x = EmbeddingStatus{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +893,7 @@ func (x *EmbeddingStatus) String() string {
 func (*EmbeddingStatus) ProtoMessage() {}
 
 func (x *EmbeddingStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +906,7 @@ func (x *EmbeddingStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingStatus.ProtoReflect.Descriptor instead.
 func (*EmbeddingStatus) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{5}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EmbeddingStatus) GetEnabled() bool {
@@ -526,7 +939,7 @@ type QuotaStatus struct {
 
 func (x *QuotaStatus) Reset() {
 	*x = QuotaStatus{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -538,7 +951,7 @@ func (x *QuotaStatus) String() string {
 func (*QuotaStatus) ProtoMessage() {}
 
 func (x *QuotaStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -551,7 +964,7 @@ func (x *QuotaStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaStatus.ProtoReflect.Descriptor instead.
 func (*QuotaStatus) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{6}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *QuotaStatus) GetName() string {
@@ -598,7 +1011,7 @@ type CallerStatus struct {
 
 func (x *CallerStatus) Reset() {
 	*x = CallerStatus{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +1023,7 @@ func (x *CallerStatus) String() string {
 func (*CallerStatus) ProtoMessage() {}
 
 func (x *CallerStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +1036,7 @@ func (x *CallerStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallerStatus.ProtoReflect.Descriptor instead.
 func (*CallerStatus) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{7}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CallerStatus) GetAuthenticated() bool {
@@ -699,7 +1112,7 @@ type FleetServer struct {
 
 func (x *FleetServer) Reset() {
 	*x = FleetServer{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -711,7 +1124,7 @@ func (x *FleetServer) String() string {
 func (*FleetServer) ProtoMessage() {}
 
 func (x *FleetServer) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[8]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -724,7 +1137,7 @@ func (x *FleetServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FleetServer.ProtoReflect.Descriptor instead.
 func (*FleetServer) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{8}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FleetServer) GetId() string {
@@ -787,7 +1200,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -799,7 +1212,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[9]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,7 +1225,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{9}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetServerInfoRequest) GetIncludeTotals() bool {
@@ -864,7 +1277,7 @@ type GetServerInfoResponse struct {
 
 func (x *GetServerInfoResponse) Reset() {
 	*x = GetServerInfoResponse{}
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -876,7 +1289,7 @@ func (x *GetServerInfoResponse) String() string {
 func (*GetServerInfoResponse) ProtoMessage() {}
 
 func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_server_service_proto_msgTypes[10]
+	mi := &file_threadkeep_v1_server_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -889,7 +1302,7 @@ func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{10}
+	return file_threadkeep_v1_server_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetServerInfoResponse) GetVersion() string {
@@ -1008,7 +1421,39 @@ var File_threadkeep_v1_server_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\n" +
-	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\"\xd2\x02\n" +
+	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1dthreadkeep/v1/retention.proto\x1a\x1bthreadkeep/v1/session.proto\"\x8e\x01\n" +
+	"\x13RunRetentionRequest\x12\x1a\n" +
+	"\bpolicies\x18\x01 \x03(\tR\bpolicies\x12!\n" +
+	"\fmax_sessions\x18\x02 \x01(\x05R\vmaxSessions\x12\x17\n" +
+	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12\x1f\n" +
+	"\vignore_hold\x18\x04 \x01(\bR\n" +
+	"ignoreHold\"\xc9\x01\n" +
+	"\x14RunRetentionResponse\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12;\n" +
+	"\breceipts\x18\x02 \x03(\v2\x1f.threadkeep.v1.RetentionReceiptR\breceipts\x125\n" +
+	"\x06totals\x18\x03 \x03(\v2\x1d.threadkeep.v1.RetentionTotalR\x06totals\x12\x12\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\x12\x12\n" +
+	"\x04held\x18\x05 \x01(\tR\x04held\"\xb1\x01\n" +
+	"\x1cListRetentionReceiptsRequest\x12\x15\n" +
+	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageTokenB\x06\n" +
+	"\x04_app\"\x84\x01\n" +
+	"\x1dListRetentionReceiptsResponse\x12;\n" +
+	"\breceipts\x18\x01 \x03(\v2\x1f.threadkeep.v1.RetentionReceiptR\breceipts\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"k\n" +
+	"\x15RestoreSessionRequest\x123\n" +
+	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12\x1d\n" +
+	"\n" +
+	"receipt_id\x18\x02 \x01(\tR\treceiptId\"\x9f\x01\n" +
+	"\x16RestoreSessionResponse\x129\n" +
+	"\areceipt\x18\x01 \x01(\v2\x1f.threadkeep.v1.RetentionReceiptR\areceipt\x12'\n" +
+	"\x0frestored_events\x18\x02 \x01(\x03R\x0erestoredEvents\x12!\n" +
+	"\ffound_events\x18\x03 \x01(\x03R\vfoundEvents\"\xd2\x02\n" +
 	"\x17ListAuditRecordsRequest\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12)\n" +
 	"\x0ecaller_user_id\x18\x02 \x01(\tH\x00R\fcallerUserId\x88\x01\x01\x12\x1d\n" +
@@ -1100,10 +1545,13 @@ const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"embeddings\x18\x0e \x01(\v2\x1e.threadkeep.v1.EmbeddingStatusR\n" +
 	"embeddings\x123\n" +
 	"\x06caller\x18\x0f \x01(\v2\x1b.threadkeep.v1.CallerStatusR\x06caller\x124\n" +
-	"\aservers\x18\x10 \x03(\v2\x1a.threadkeep.v1.FleetServerR\aservers2\xe2\x01\n" +
+	"\aservers\x18\x10 \x03(\v2\x1a.threadkeep.v1.FleetServerR\aservers2\xa9\x04\n" +
 	"\rServerService\x12c\n" +
 	"\rGetServerInfo\x12#.threadkeep.v1.GetServerInfoRequest\x1a$.threadkeep.v1.GetServerInfoResponse\"\a\x88\xb6\x18\x01\x90\x02\x01\x12l\n" +
-	"\x10ListAuditRecords\x12&.threadkeep.v1.ListAuditRecordsRequest\x1a'.threadkeep.v1.ListAuditRecordsResponse\"\a\x88\xb6\x18\x05\x90\x02\x01BU\n" +
+	"\x10ListAuditRecords\x12&.threadkeep.v1.ListAuditRecordsRequest\x1a'.threadkeep.v1.ListAuditRecordsResponse\"\a\x88\xb6\x18\x05\x90\x02\x01\x12`\n" +
+	"\fRunRetention\x12\".threadkeep.v1.RunRetentionRequest\x1a#.threadkeep.v1.RunRetentionResponse\"\a\x88\xb6\x18\x05\x90\x02\x00\x12{\n" +
+	"\x15ListRetentionReceipts\x12+.threadkeep.v1.ListRetentionReceiptsRequest\x1a,.threadkeep.v1.ListRetentionReceiptsResponse\"\a\x88\xb6\x18\x05\x90\x02\x01\x12f\n" +
+	"\x0eRestoreSession\x12$.threadkeep.v1.RestoreSessionRequest\x1a%.threadkeep.v1.RestoreSessionResponse\"\a\x88\xb6\x18\x05\x90\x02\x02BU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -1118,46 +1566,66 @@ func file_threadkeep_v1_server_service_proto_rawDescGZIP() []byte {
 	return file_threadkeep_v1_server_service_proto_rawDescData
 }
 
-var file_threadkeep_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_threadkeep_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_threadkeep_v1_server_service_proto_goTypes = []any{
-	(*ListAuditRecordsRequest)(nil),  // 0: threadkeep.v1.ListAuditRecordsRequest
-	(*ListAuditRecordsResponse)(nil), // 1: threadkeep.v1.ListAuditRecordsResponse
-	(*AuditRecord)(nil),              // 2: threadkeep.v1.AuditRecord
-	(*ServerLimits)(nil),             // 3: threadkeep.v1.ServerLimits
-	(*SearchIndexStatus)(nil),        // 4: threadkeep.v1.SearchIndexStatus
-	(*EmbeddingStatus)(nil),          // 5: threadkeep.v1.EmbeddingStatus
-	(*QuotaStatus)(nil),              // 6: threadkeep.v1.QuotaStatus
-	(*CallerStatus)(nil),             // 7: threadkeep.v1.CallerStatus
-	(*FleetServer)(nil),              // 8: threadkeep.v1.FleetServer
-	(*GetServerInfoRequest)(nil),     // 9: threadkeep.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil),    // 10: threadkeep.v1.GetServerInfoResponse
-	(*timestamppb.Timestamp)(nil),    // 11: google.protobuf.Timestamp
-	(AccessRole)(0),                  // 12: threadkeep.v1.AccessRole
+	(*RunRetentionRequest)(nil),           // 0: threadkeep.v1.RunRetentionRequest
+	(*RunRetentionResponse)(nil),          // 1: threadkeep.v1.RunRetentionResponse
+	(*ListRetentionReceiptsRequest)(nil),  // 2: threadkeep.v1.ListRetentionReceiptsRequest
+	(*ListRetentionReceiptsResponse)(nil), // 3: threadkeep.v1.ListRetentionReceiptsResponse
+	(*RestoreSessionRequest)(nil),         // 4: threadkeep.v1.RestoreSessionRequest
+	(*RestoreSessionResponse)(nil),        // 5: threadkeep.v1.RestoreSessionResponse
+	(*ListAuditRecordsRequest)(nil),       // 6: threadkeep.v1.ListAuditRecordsRequest
+	(*ListAuditRecordsResponse)(nil),      // 7: threadkeep.v1.ListAuditRecordsResponse
+	(*AuditRecord)(nil),                   // 8: threadkeep.v1.AuditRecord
+	(*ServerLimits)(nil),                  // 9: threadkeep.v1.ServerLimits
+	(*SearchIndexStatus)(nil),             // 10: threadkeep.v1.SearchIndexStatus
+	(*EmbeddingStatus)(nil),               // 11: threadkeep.v1.EmbeddingStatus
+	(*QuotaStatus)(nil),                   // 12: threadkeep.v1.QuotaStatus
+	(*CallerStatus)(nil),                  // 13: threadkeep.v1.CallerStatus
+	(*FleetServer)(nil),                   // 14: threadkeep.v1.FleetServer
+	(*GetServerInfoRequest)(nil),          // 15: threadkeep.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil),         // 16: threadkeep.v1.GetServerInfoResponse
+	(*RetentionReceipt)(nil),              // 17: threadkeep.v1.RetentionReceipt
+	(*RetentionTotal)(nil),                // 18: threadkeep.v1.RetentionTotal
+	(*SessionRef)(nil),                    // 19: threadkeep.v1.SessionRef
+	(*timestamppb.Timestamp)(nil),         // 20: google.protobuf.Timestamp
+	(AccessRole)(0),                       // 21: threadkeep.v1.AccessRole
 }
 var file_threadkeep_v1_server_service_proto_depIdxs = []int32{
-	11, // 0: threadkeep.v1.ListAuditRecordsRequest.from_time:type_name -> google.protobuf.Timestamp
-	11, // 1: threadkeep.v1.ListAuditRecordsRequest.to_time:type_name -> google.protobuf.Timestamp
-	2,  // 2: threadkeep.v1.ListAuditRecordsResponse.records:type_name -> threadkeep.v1.AuditRecord
-	11, // 3: threadkeep.v1.AuditRecord.begin_time:type_name -> google.protobuf.Timestamp
-	12, // 4: threadkeep.v1.CallerStatus.roles:type_name -> threadkeep.v1.AccessRole
-	11, // 5: threadkeep.v1.CallerStatus.expire_time:type_name -> google.protobuf.Timestamp
-	6,  // 6: threadkeep.v1.CallerStatus.quotas:type_name -> threadkeep.v1.QuotaStatus
-	11, // 7: threadkeep.v1.FleetServer.start_time:type_name -> google.protobuf.Timestamp
-	11, // 8: threadkeep.v1.FleetServer.seen_time:type_name -> google.protobuf.Timestamp
-	3,  // 9: threadkeep.v1.GetServerInfoResponse.limits:type_name -> threadkeep.v1.ServerLimits
-	4,  // 10: threadkeep.v1.GetServerInfoResponse.search_index:type_name -> threadkeep.v1.SearchIndexStatus
-	5,  // 11: threadkeep.v1.GetServerInfoResponse.embeddings:type_name -> threadkeep.v1.EmbeddingStatus
-	7,  // 12: threadkeep.v1.GetServerInfoResponse.caller:type_name -> threadkeep.v1.CallerStatus
-	8,  // 13: threadkeep.v1.GetServerInfoResponse.servers:type_name -> threadkeep.v1.FleetServer
-	9,  // 14: threadkeep.v1.ServerService.GetServerInfo:input_type -> threadkeep.v1.GetServerInfoRequest
-	0,  // 15: threadkeep.v1.ServerService.ListAuditRecords:input_type -> threadkeep.v1.ListAuditRecordsRequest
-	10, // 16: threadkeep.v1.ServerService.GetServerInfo:output_type -> threadkeep.v1.GetServerInfoResponse
-	1,  // 17: threadkeep.v1.ServerService.ListAuditRecords:output_type -> threadkeep.v1.ListAuditRecordsResponse
-	16, // [16:18] is the sub-list for method output_type
-	14, // [14:16] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	17, // 0: threadkeep.v1.RunRetentionResponse.receipts:type_name -> threadkeep.v1.RetentionReceipt
+	18, // 1: threadkeep.v1.RunRetentionResponse.totals:type_name -> threadkeep.v1.RetentionTotal
+	17, // 2: threadkeep.v1.ListRetentionReceiptsResponse.receipts:type_name -> threadkeep.v1.RetentionReceipt
+	19, // 3: threadkeep.v1.RestoreSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	17, // 4: threadkeep.v1.RestoreSessionResponse.receipt:type_name -> threadkeep.v1.RetentionReceipt
+	20, // 5: threadkeep.v1.ListAuditRecordsRequest.from_time:type_name -> google.protobuf.Timestamp
+	20, // 6: threadkeep.v1.ListAuditRecordsRequest.to_time:type_name -> google.protobuf.Timestamp
+	8,  // 7: threadkeep.v1.ListAuditRecordsResponse.records:type_name -> threadkeep.v1.AuditRecord
+	20, // 8: threadkeep.v1.AuditRecord.begin_time:type_name -> google.protobuf.Timestamp
+	21, // 9: threadkeep.v1.CallerStatus.roles:type_name -> threadkeep.v1.AccessRole
+	20, // 10: threadkeep.v1.CallerStatus.expire_time:type_name -> google.protobuf.Timestamp
+	12, // 11: threadkeep.v1.CallerStatus.quotas:type_name -> threadkeep.v1.QuotaStatus
+	20, // 12: threadkeep.v1.FleetServer.start_time:type_name -> google.protobuf.Timestamp
+	20, // 13: threadkeep.v1.FleetServer.seen_time:type_name -> google.protobuf.Timestamp
+	9,  // 14: threadkeep.v1.GetServerInfoResponse.limits:type_name -> threadkeep.v1.ServerLimits
+	10, // 15: threadkeep.v1.GetServerInfoResponse.search_index:type_name -> threadkeep.v1.SearchIndexStatus
+	11, // 16: threadkeep.v1.GetServerInfoResponse.embeddings:type_name -> threadkeep.v1.EmbeddingStatus
+	13, // 17: threadkeep.v1.GetServerInfoResponse.caller:type_name -> threadkeep.v1.CallerStatus
+	14, // 18: threadkeep.v1.GetServerInfoResponse.servers:type_name -> threadkeep.v1.FleetServer
+	15, // 19: threadkeep.v1.ServerService.GetServerInfo:input_type -> threadkeep.v1.GetServerInfoRequest
+	6,  // 20: threadkeep.v1.ServerService.ListAuditRecords:input_type -> threadkeep.v1.ListAuditRecordsRequest
+	0,  // 21: threadkeep.v1.ServerService.RunRetention:input_type -> threadkeep.v1.RunRetentionRequest
+	2,  // 22: threadkeep.v1.ServerService.ListRetentionReceipts:input_type -> threadkeep.v1.ListRetentionReceiptsRequest
+	4,  // 23: threadkeep.v1.ServerService.RestoreSession:input_type -> threadkeep.v1.RestoreSessionRequest
+	16, // 24: threadkeep.v1.ServerService.GetServerInfo:output_type -> threadkeep.v1.GetServerInfoResponse
+	7,  // 25: threadkeep.v1.ServerService.ListAuditRecords:output_type -> threadkeep.v1.ListAuditRecordsResponse
+	1,  // 26: threadkeep.v1.ServerService.RunRetention:output_type -> threadkeep.v1.RunRetentionResponse
+	3,  // 27: threadkeep.v1.ServerService.ListRetentionReceipts:output_type -> threadkeep.v1.ListRetentionReceiptsResponse
+	5,  // 28: threadkeep.v1.ServerService.RestoreSession:output_type -> threadkeep.v1.RestoreSessionResponse
+	24, // [24:29] is the sub-list for method output_type
+	19, // [19:24] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_server_service_proto_init() }
@@ -1166,16 +1634,19 @@ func file_threadkeep_v1_server_service_proto_init() {
 		return
 	}
 	file_threadkeep_v1_access_proto_init()
-	file_threadkeep_v1_server_service_proto_msgTypes[0].OneofWrappers = []any{}
+	file_threadkeep_v1_retention_proto_init()
+	file_threadkeep_v1_session_proto_init()
 	file_threadkeep_v1_server_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_threadkeep_v1_server_service_proto_msgTypes[6].OneofWrappers = []any{}
+	file_threadkeep_v1_server_service_proto_msgTypes[8].OneofWrappers = []any{}
+	file_threadkeep_v1_server_service_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_server_service_proto_rawDesc), len(file_threadkeep_v1_server_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -4,7 +4,7 @@
 // - protoc             v6.31.1
 // source: threadkeep/v1/server_service.proto
 
-// The service that describes the server.
+// The service that describes the server, and has the calls of its operators.
 
 package threadkeepv1
 
@@ -21,15 +21,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ServerService_GetServerInfo_FullMethodName    = "/threadkeep.v1.ServerService/GetServerInfo"
-	ServerService_ListAuditRecords_FullMethodName = "/threadkeep.v1.ServerService/ListAuditRecords"
+	ServerService_GetServerInfo_FullMethodName         = "/threadkeep.v1.ServerService/GetServerInfo"
+	ServerService_ListAuditRecords_FullMethodName      = "/threadkeep.v1.ServerService/ListAuditRecords"
+	ServerService_RunRetention_FullMethodName          = "/threadkeep.v1.ServerService/RunRetention"
+	ServerService_ListRetentionReceipts_FullMethodName = "/threadkeep.v1.ServerService/ListRetentionReceipts"
+	ServerService_RestoreSession_FullMethodName        = "/threadkeep.v1.ServerService/RestoreSession"
 )
 
 // ServerServiceClient is the client API for ServerService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Describes the server.
+// Describes the server, and has the calls of its operators.
 type ServerServiceClient interface {
 	// Returns version, engine, durability, limits, capabilities and totals.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
@@ -39,6 +42,24 @@ type ServerServiceClient interface {
 	// Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
 	// (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
 	ListAuditRecords(ctx context.Context, in *ListAuditRecordsRequest, opts ...grpc.CallOption) (*ListAuditRecordsResponse, error)
+	// Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+	// over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+	// is deleted only if it is what was archived. The server runs the policies by itself, too.
+	// Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+	// response has those only.
+	// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+	RunRetention(ctx context.Context, in *RunRetentionRequest, opts ...grpc.CallOption) (*RunRetentionResponse, error)
+	// Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+	// user or an app those of its sessions.
+	// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+	ListRetentionReceipts(ctx context.Context, in *ListRetentionReceiptsRequest, opts ...grpc.CallOption) (*ListRetentionReceiptsResponse, error)
+	// Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+	// another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+	// is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+	// Policies do not select the session by its age for a week.
+	// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+	// PERMISSION_DENIED.
+	RestoreSession(ctx context.Context, in *RestoreSessionRequest, opts ...grpc.CallOption) (*RestoreSessionResponse, error)
 }
 
 type serverServiceClient struct {
@@ -69,11 +90,41 @@ func (c *serverServiceClient) ListAuditRecords(ctx context.Context, in *ListAudi
 	return out, nil
 }
 
+func (c *serverServiceClient) RunRetention(ctx context.Context, in *RunRetentionRequest, opts ...grpc.CallOption) (*RunRetentionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RunRetentionResponse)
+	err := c.cc.Invoke(ctx, ServerService_RunRetention_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *serverServiceClient) ListRetentionReceipts(ctx context.Context, in *ListRetentionReceiptsRequest, opts ...grpc.CallOption) (*ListRetentionReceiptsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRetentionReceiptsResponse)
+	err := c.cc.Invoke(ctx, ServerService_ListRetentionReceipts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *serverServiceClient) RestoreSession(ctx context.Context, in *RestoreSessionRequest, opts ...grpc.CallOption) (*RestoreSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestoreSessionResponse)
+	err := c.cc.Invoke(ctx, ServerService_RestoreSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ServerServiceServer is the server API for ServerService service.
 // All implementations must embed UnimplementedServerServiceServer
 // for forward compatibility.
 //
-// Describes the server.
+// Describes the server, and has the calls of its operators.
 type ServerServiceServer interface {
 	// Returns version, engine, durability, limits, capabilities and totals.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
@@ -83,6 +134,24 @@ type ServerServiceServer interface {
 	// Errors: AUDIT_LOG_UNAVAILABLE (the setting audit_log names no file, or it cannot be read), INVALID_FIELD, INVALID_PAGE_TOKEN
 	// (also after the file was rotated), RATE_LIMITED (too many reads of the log at a time).
 	ListAuditRecords(context.Context, *ListAuditRecordsRequest) (*ListAuditRecordsResponse, error)
+	// Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+	// over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+	// is deleted only if it is what was archived. The server runs the policies by itself, too.
+	// Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+	// response has those only.
+	// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+	RunRetention(context.Context, *RunRetentionRequest) (*RunRetentionResponse, error)
+	// Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+	// user or an app those of its sessions.
+	// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+	ListRetentionReceipts(context.Context, *ListRetentionReceiptsRequest) (*ListRetentionReceiptsResponse, error)
+	// Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+	// another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+	// is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+	// Policies do not select the session by its age for a week.
+	// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+	// PERMISSION_DENIED.
+	RestoreSession(context.Context, *RestoreSessionRequest) (*RestoreSessionResponse, error)
 	mustEmbedUnimplementedServerServiceServer()
 }
 
@@ -98,6 +167,15 @@ func (UnimplementedServerServiceServer) GetServerInfo(context.Context, *GetServe
 }
 func (UnimplementedServerServiceServer) ListAuditRecords(context.Context, *ListAuditRecordsRequest) (*ListAuditRecordsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListAuditRecords not implemented")
+}
+func (UnimplementedServerServiceServer) RunRetention(context.Context, *RunRetentionRequest) (*RunRetentionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RunRetention not implemented")
+}
+func (UnimplementedServerServiceServer) ListRetentionReceipts(context.Context, *ListRetentionReceiptsRequest) (*ListRetentionReceiptsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRetentionReceipts not implemented")
+}
+func (UnimplementedServerServiceServer) RestoreSession(context.Context, *RestoreSessionRequest) (*RestoreSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RestoreSession not implemented")
 }
 func (UnimplementedServerServiceServer) mustEmbedUnimplementedServerServiceServer() {}
 func (UnimplementedServerServiceServer) testEmbeddedByValue()                       {}
@@ -156,6 +234,60 @@ func _ServerService_ListAuditRecords_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ServerService_RunRetention_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RunRetentionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ServerServiceServer).RunRetention(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ServerService_RunRetention_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ServerServiceServer).RunRetention(ctx, req.(*RunRetentionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ServerService_ListRetentionReceipts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRetentionReceiptsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ServerServiceServer).ListRetentionReceipts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ServerService_ListRetentionReceipts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ServerServiceServer).ListRetentionReceipts(ctx, req.(*ListRetentionReceiptsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ServerService_RestoreSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ServerServiceServer).RestoreSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ServerService_RestoreSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ServerServiceServer).RestoreSession(ctx, req.(*RestoreSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ServerService_ServiceDesc is the grpc.ServiceDesc for ServerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -170,6 +302,18 @@ var ServerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListAuditRecords",
 			Handler:    _ServerService_ListAuditRecords_Handler,
+		},
+		{
+			MethodName: "RunRetention",
+			Handler:    _ServerService_RunRetention_Handler,
+		},
+		{
+			MethodName: "ListRetentionReceipts",
+			Handler:    _ServerService_ListRetentionReceipts_Handler,
+		},
+		{
+			MethodName: "RestoreSession",
+			Handler:    _ServerService_RestoreSession_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

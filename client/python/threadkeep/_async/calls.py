@@ -9,6 +9,7 @@ from .events import AsyncEvents
 from .forks import AsyncForks
 from .policies import AsyncPolicies
 from .removals import AsyncRemovals
+from .retention import AsyncRetention
 from .searches import AsyncSearches
 from .session_reads import AsyncSessionReads
 from .sessions import AsyncSessions
@@ -31,5 +32,6 @@ class AsyncCalls(
     AsyncConsumers,
     AsyncSearches,
     AsyncAudit,
+    AsyncRetention,
 ):
     """The calls of all services, each in a class of its own."""

@@ -10,6 +10,7 @@ from .events import Events
 from .forks import Forks
 from .policies import Policies
 from .removals import Removals
+from .retention import Retention
 from .searches import Searches
 from .session_reads import SessionReads
 from .sessions import Sessions
@@ -32,5 +33,6 @@ class Calls(
     Consumers,
     Searches,
     Audit,
+    Retention,
 ):
     """The calls of all services, each in a class of its own."""

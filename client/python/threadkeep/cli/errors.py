@@ -23,6 +23,7 @@ from ..errors import (
     MemoryNotConfigured,
     PermissionDenied,
     ResumePositionExpired,
+    RetentionNotConfigured,
     SearchDisabled,
     SessionNotFound,
     SummarizerNotConfigured,
@@ -75,6 +76,7 @@ _NEXT: Mapping[type[ThreadkeepError], str] = {
     EncryptionKeyDestroyed: "use another tenant; the texts of this one are erased",
     HistoryUnknown: "give a later --as-of-version",
     SearchDisabled: "list the events with `threadkeep events list`, or start the server with THREADKEEP_ENCRYPTED_SEARCH=true",
+    RetentionNotConfigured: "start the server with THREADKEEP_RETENTION_POLICIES_FILE and THREADKEEP_RETENTION_ARCHIVE set",
     AuditLogUnavailable: "start the server with THREADKEEP_AUDIT_LOG set to a file that it may read",
     DeadlineExceeded: "run it again; no event is appended twice",
 }

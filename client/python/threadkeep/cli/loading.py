@@ -41,6 +41,7 @@ _COMMANDS: Mapping[str, _Command] = {
     "audit": _Command("Server", "audit", "audit"),
     "tokens": _Command("Server", "tokens", "tokens_app"),
     "keys": _Command("Server", "keys", "keys_app"),
+    "retention": _Command("Server", "retention.commands", "retention_app"),
     "sessions": _Command("Memory", "sessions", "sessions_app", also=("forks", "removals")),
     "events": _Command("Memory", "events", "events_app"),
     "state": _Command("Memory", "state", "state_app"),

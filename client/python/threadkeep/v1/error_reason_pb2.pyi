@@ -194,6 +194,16 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     FAILED_PRECONDITION.
     {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
     """
+    ERROR_REASON_RETENTION_NOT_CONFIGURED: _ErrorReason.ValueType  # 41
+    """The server has no retention policies: the setting retention_policies_file names no file. Set it on the server. Code
+    FAILED_PRECONDITION.
+    {"reason":"RETENTION_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
+    """
+    ERROR_REASON_ARCHIVE_FAILED: _ErrorReason.ValueType  # 42
+    """The archive of retention cannot be used: its storage failed, an archive is gone or not the one that was written, or a session
+    cannot be restored from it. The message says which. Code FAILED_PRECONDITION.
+    {"reason":"ARCHIVE_FAILED","domain":"threadkeep.dev","metadata":{"problem":"there is no archive a/b.jsonl.gz"}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_. The domain is "threadkeep.dev". Each value
@@ -371,5 +381,15 @@ ERROR_REASON_AUDIT_LOG_UNAVAILABLE: ErrorReason.ValueType  # 40
 """The audit log cannot be read: the setting audit_log names no file, or the file cannot be read. Set it on the server. Code
 FAILED_PRECONDITION.
 {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
+"""
+ERROR_REASON_RETENTION_NOT_CONFIGURED: ErrorReason.ValueType  # 41
+"""The server has no retention policies: the setting retention_policies_file names no file. Set it on the server. Code
+FAILED_PRECONDITION.
+{"reason":"RETENTION_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
+"""
+ERROR_REASON_ARCHIVE_FAILED: ErrorReason.ValueType  # 42
+"""The archive of retention cannot be used: its storage failed, an archive is gone or not the one that was written, or a session
+cannot be restored from it. The message says which. Code FAILED_PRECONDITION.
+{"reason":"ARCHIVE_FAILED","domain":"threadkeep.dev","metadata":{"problem":"there is no archive a/b.jsonl.gz"}}
 """
 global___ErrorReason = ErrorReason

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ServerServiceStub(object):
-    """Describes the server.
+    """Describes the server, and has the calls of its operators.
     """
 
     def __init__(self, channel):
@@ -45,10 +45,25 @@ class ServerServiceStub(object):
                 request_serializer=threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsRequest.SerializeToString,
                 response_deserializer=threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsResponse.FromString,
                 _registered_method=True)
+        self.RunRetention = channel.unary_unary(
+                '/threadkeep.v1.ServerService/RunRetention',
+                request_serializer=threadkeep_dot_v1_dot_server__service__pb2.RunRetentionRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_server__service__pb2.RunRetentionResponse.FromString,
+                _registered_method=True)
+        self.ListRetentionReceipts = channel.unary_unary(
+                '/threadkeep.v1.ServerService/ListRetentionReceipts',
+                request_serializer=threadkeep_dot_v1_dot_server__service__pb2.ListRetentionReceiptsRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_server__service__pb2.ListRetentionReceiptsResponse.FromString,
+                _registered_method=True)
+        self.RestoreSession = channel.unary_unary(
+                '/threadkeep.v1.ServerService/RestoreSession',
+                request_serializer=threadkeep_dot_v1_dot_server__service__pb2.RestoreSessionRequest.SerializeToString,
+                response_deserializer=threadkeep_dot_v1_dot_server__service__pb2.RestoreSessionResponse.FromString,
+                _registered_method=True)
 
 
 class ServerServiceServicer(object):
-    """Describes the server.
+    """Describes the server, and has the calls of its operators.
     """
 
     def GetServerInfo(self, request, context):
@@ -69,6 +84,39 @@ class ServerServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RunRetention(self, request, context):
+        """Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+        over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+        is deleted only if it is what was archived. The server runs the policies by itself, too.
+        Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+        response has those only.
+        Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListRetentionReceipts(self, request, context):
+        """Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+        user or an app those of its sessions.
+        Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestoreSession(self, request, context):
+        """Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+        another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+        is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+        Policies do not select the session by its age for a week.
+        Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+        PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ServerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -82,6 +130,21 @@ def add_ServerServiceServicer_to_server(servicer, server):
                     request_deserializer=threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsRequest.FromString,
                     response_serializer=threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsResponse.SerializeToString,
             ),
+            'RunRetention': grpc.unary_unary_rpc_method_handler(
+                    servicer.RunRetention,
+                    request_deserializer=threadkeep_dot_v1_dot_server__service__pb2.RunRetentionRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_server__service__pb2.RunRetentionResponse.SerializeToString,
+            ),
+            'ListRetentionReceipts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRetentionReceipts,
+                    request_deserializer=threadkeep_dot_v1_dot_server__service__pb2.ListRetentionReceiptsRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_server__service__pb2.ListRetentionReceiptsResponse.SerializeToString,
+            ),
+            'RestoreSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestoreSession,
+                    request_deserializer=threadkeep_dot_v1_dot_server__service__pb2.RestoreSessionRequest.FromString,
+                    response_serializer=threadkeep_dot_v1_dot_server__service__pb2.RestoreSessionResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'threadkeep.v1.ServerService', rpc_method_handlers)
@@ -91,7 +154,7 @@ def add_ServerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ServerService(object):
-    """Describes the server.
+    """Describes the server, and has the calls of its operators.
     """
 
     @staticmethod
@@ -138,6 +201,87 @@ class ServerService(object):
             '/threadkeep.v1.ServerService/ListAuditRecords',
             threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsRequest.SerializeToString,
             threadkeep_dot_v1_dot_server__service__pb2.ListAuditRecordsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RunRetention(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.ServerService/RunRetention',
+            threadkeep_dot_v1_dot_server__service__pb2.RunRetentionRequest.SerializeToString,
+            threadkeep_dot_v1_dot_server__service__pb2.RunRetentionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRetentionReceipts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.ServerService/ListRetentionReceipts',
+            threadkeep_dot_v1_dot_server__service__pb2.ListRetentionReceiptsRequest.SerializeToString,
+            threadkeep_dot_v1_dot_server__service__pb2.ListRetentionReceiptsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestoreSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/threadkeep.v1.ServerService/RestoreSession',
+            threadkeep_dot_v1_dot_server__service__pb2.RestoreSessionRequest.SerializeToString,
+            threadkeep_dot_v1_dot_server__service__pb2.RestoreSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -74,7 +74,8 @@ rpcs! {
         set_compaction_policy SetCompactionPolicyRequest, get_compaction_policy GetCompactionPolicyRequest;
     consumers: list_consumers ListConsumersRequest, get_consumer GetConsumerRequest, delete_consumer DeleteConsumerRequest,
         list_parked_changes ListParkedChangesRequest, replay_parked_changes ReplayParkedChangesRequest,
-        delete_parked_changes DeleteParkedChangesRequest; server: get_server_info GetServerInfoRequest, list_audit_records ListAuditRecordsRequest pages;
+        delete_parked_changes DeleteParkedChangesRequest; server: get_server_info GetServerInfoRequest, list_audit_records ListAuditRecordsRequest pages,
+        run_retention RunRetentionRequest, list_retention_receipts ListRetentionReceiptsRequest pages, restore_session RestoreSessionRequest;
 }
 
 async fn append(session: SessionHandle, p: &Value) -> Result<Value, Error> {

@@ -47,6 +47,8 @@ pub const RETRYABLE: &[&str] = &[
     "/threadkeep.v1.SearchService/SearchEvents",
     "/threadkeep.v1.ServerService/GetServerInfo",
     "/threadkeep.v1.ServerService/ListAuditRecords",
+    "/threadkeep.v1.ServerService/ListRetentionReceipts",
+    "/threadkeep.v1.ServerService/RestoreSession",
     "/threadkeep.v1.StateService/GetState",
     "/threadkeep.v1.StateService/PatchState",
     "/threadkeep.v1.ToolService/ListTools",

@@ -3365,6 +3365,14 @@ pub enum ErrorReason {
     /// FAILED_PRECONDITION.
     /// {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}}
     AuditLogUnavailable = 40,
+    /// The server has no retention policies: the setting retention_policies_file names no file. Set it on the server. Code
+    /// FAILED_PRECONDITION.
+    /// {"reason":"RETENTION_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
+    RetentionNotConfigured = 41,
+    /// The archive of retention cannot be used: its storage failed, an archive is gone or not the one that was written, or a session
+    /// cannot be restored from it. The message says which. Code FAILED_PRECONDITION.
+    /// {"reason":"ARCHIVE_FAILED","domain":"threadkeep.dev","metadata":{"problem":"there is no archive a/b.jsonl.gz"}}
+    ArchiveFailed = 42,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -3412,6 +3420,8 @@ impl ErrorReason {
             Self::HistoryUnknown => "ERROR_REASON_HISTORY_UNKNOWN",
             Self::WebhookFailed => "ERROR_REASON_WEBHOOK_FAILED",
             Self::AuditLogUnavailable => "ERROR_REASON_AUDIT_LOG_UNAVAILABLE",
+            Self::RetentionNotConfigured => "ERROR_REASON_RETENTION_NOT_CONFIGURED",
+            Self::ArchiveFailed => "ERROR_REASON_ARCHIVE_FAILED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -3458,6 +3468,8 @@ impl ErrorReason {
             "ERROR_REASON_HISTORY_UNKNOWN" => Some(Self::HistoryUnknown),
             "ERROR_REASON_WEBHOOK_FAILED" => Some(Self::WebhookFailed),
             "ERROR_REASON_AUDIT_LOG_UNAVAILABLE" => Some(Self::AuditLogUnavailable),
+            "ERROR_REASON_RETENTION_NOT_CONFIGURED" => Some(Self::RetentionNotConfigured),
+            "ERROR_REASON_ARCHIVE_FAILED" => Some(Self::ArchiveFailed),
             _ => None,
         }
     }
@@ -6542,6 +6554,164 @@ pub mod memory_service_client {
         }
     }
 }
+/// An archive of a session.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RetentionArchive {
+    /// Name of the object below the server's setting retention_archive.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Format: "jsonl.gz", "jsonl" or "parquet".
+    #[prost(string, tag = "2")]
+    pub format: ::prost::alloc::string::String,
+    /// SHA-256 of the object, in hex.
+    #[prost(string, tag = "3")]
+    pub sha256: ::prost::alloc::string::String,
+    /// Size of the object, in bytes.
+    #[prost(int64, tag = "4")]
+    pub size_bytes: i64,
+    /// SHA-256 of the JSON lines in it, in hex. They are an export of the session.
+    #[prost(string, tag = "5")]
+    pub lines_sha256: ::prost::alloc::string::String,
+}
+/// The receipt of a session that a retention policy selected.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RetentionReceipt {
+    /// Id of the receipt. Ids of later receipts are greater.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// Id of the run.
+    #[prost(string, tag = "2")]
+    pub run_id: ::prost::alloc::string::String,
+    /// Name of the policy.
+    #[prost(string, tag = "3")]
+    pub policy: ::prost::alloc::string::String,
+    /// What the policy does.
+    #[prost(enumeration = "RetentionAction", tag = "4")]
+    pub action: i32,
+    /// The session.
+    #[prost(message, optional, tag = "5")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Session.uid of the session.
+    #[prost(string, tag = "6")]
+    pub uid: ::prost::alloc::string::String,
+    /// Number of its events.
+    #[prost(int64, tag = "7")]
+    pub events: i64,
+    /// Size of the events of its window, in bytes.
+    #[prost(int64, tag = "8")]
+    pub window_bytes: i64,
+    /// Time at which the session was created.
+    #[prost(message, optional, tag = "9")]
+    pub create_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Time of its last change.
+    #[prost(message, optional, tag = "10")]
+    pub update_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// What the run did.
+    #[prost(enumeration = "RetentionOutcome", tag = "11")]
+    pub outcome: i32,
+    /// Time of the outcome.
+    #[prost(message, optional, tag = "12")]
+    pub outcome_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Explanation of the outcome. Often empty.
+    #[prost(string, tag = "13")]
+    pub explanation: ::prost::alloc::string::String,
+    /// The archive. Absent if there is none.
+    #[prost(message, optional, tag = "14")]
+    pub archive: ::core::option::Option<RetentionArchive>,
+    /// Time at which the archive was restored last. Absent if it never was.
+    #[prost(message, optional, tag = "15")]
+    pub restore_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// What a policy selects, or what a run did with it.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RetentionTotal {
+    /// Name of the policy.
+    #[prost(string, tag = "1")]
+    pub policy: ::prost::alloc::string::String,
+    /// Number of sessions.
+    #[prost(int64, tag = "2")]
+    pub sessions: i64,
+    /// Number of their events.
+    #[prost(int64, tag = "3")]
+    pub events: i64,
+    /// Size of the events of their windows, in bytes.
+    #[prost(int64, tag = "4")]
+    pub window_bytes: i64,
+}
+/// What a retention policy does with a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RetentionAction {
+    /// Not used.
+    Unspecified = 0,
+    /// Writes the session to an archive, then deletes it.
+    Archive = 1,
+    /// Deletes the session, without an archive.
+    Delete = 2,
+}
+impl RetentionAction {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "RETENTION_ACTION_UNSPECIFIED",
+            Self::Archive => "RETENTION_ACTION_ARCHIVE",
+            Self::Delete => "RETENTION_ACTION_DELETE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "RETENTION_ACTION_UNSPECIFIED" => Some(Self::Unspecified),
+            "RETENTION_ACTION_ARCHIVE" => Some(Self::Archive),
+            "RETENTION_ACTION_DELETE" => Some(Self::Delete),
+            _ => None,
+        }
+    }
+}
+/// What a run did with a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RetentionOutcome {
+    /// Not used.
+    Unspecified = 0,
+    /// Nothing: it was a dry run.
+    Planned = 1,
+    /// It deleted the session, after it had written the archive, if the policy wants one.
+    Deleted = 2,
+    /// The session was changed or deleted by others meanwhile. It stays as it is, and its archive was removed.
+    Changed = 3,
+    /// The archive or the database failed. The next run tries again.
+    Failed = 4,
+}
+impl RetentionOutcome {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "RETENTION_OUTCOME_UNSPECIFIED",
+            Self::Planned => "RETENTION_OUTCOME_PLANNED",
+            Self::Deleted => "RETENTION_OUTCOME_DELETED",
+            Self::Changed => "RETENTION_OUTCOME_CHANGED",
+            Self::Failed => "RETENTION_OUTCOME_FAILED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "RETENTION_OUTCOME_UNSPECIFIED" => Some(Self::Unspecified),
+            "RETENTION_OUTCOME_PLANNED" => Some(Self::Planned),
+            "RETENTION_OUTCOME_DELETED" => Some(Self::Deleted),
+            "RETENTION_OUTCOME_CHANGED" => Some(Self::Changed),
+            "RETENTION_OUTCOME_FAILED" => Some(Self::Failed),
+            _ => None,
+        }
+    }
+}
 /// All sessions of one user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UserScope {
@@ -6846,6 +7016,95 @@ pub mod search_service_client {
         }
     }
 }
+/// Request of RunRetention.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RunRetentionRequest {
+    /// Names of the policies to run. Empty means all. At most 64.
+    #[prost(string, repeated, tag = "1")]
+    pub policies: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Maximum number of sessions to take, or of receipts of a dry run. 0 means 100. Larger values are coerced to 1,000. Negative
+    /// values are rejected.
+    #[prost(int32, tag = "2")]
+    pub max_sessions: i32,
+    /// If true, nothing is archived or deleted.
+    #[prost(bool, tag = "3")]
+    pub dry_run: bool,
+    /// If true, sessions are deleted also while the clock of the server may be wrong; see `held`. Check the clock before.
+    #[prost(bool, tag = "4")]
+    pub ignore_hold: bool,
+}
+/// Response of RunRetention.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RunRetentionResponse {
+    /// Id of the run. Empty of a dry run, and if nothing was taken.
+    #[prost(string, tag = "1")]
+    pub run_id: ::prost::alloc::string::String,
+    /// Receipts of the sessions.
+    #[prost(message, repeated, tag = "2")]
+    pub receipts: ::prost::alloc::vec::Vec<RetentionReceipt>,
+    /// Of a dry run: what each policy selects, also beyond max_sessions. Of a run: what it deleted.
+    #[prost(message, repeated, tag = "3")]
+    pub totals: ::prost::alloc::vec::Vec<RetentionTotal>,
+    /// True if the policies select more sessions than the run took.
+    #[prost(bool, tag = "4")]
+    pub more: bool,
+    /// Why the run did nothing: the clock of the server may be wrong. Of a dry run: why a run would do nothing. Empty if a run is
+    /// free to delete.
+    #[prost(string, tag = "5")]
+    pub held: ::prost::alloc::string::String,
+}
+/// Request of ListRetentionReceipts. A session must match all fields that are set.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListRetentionReceiptsRequest {
+    /// App of the sessions. Absent means any app; empty means sessions without an app.
+    #[prost(string, optional, tag = "1")]
+    pub app: ::core::option::Option<::prost::alloc::string::String>,
+    /// User of the sessions. Empty means any user, unless the credential is bound to a user.
+    #[prost(string, tag = "2")]
+    pub user_id: ::prost::alloc::string::String,
+    /// Id of the sessions. Empty means any.
+    #[prost(string, tag = "3")]
+    pub session_id: ::prost::alloc::string::String,
+    /// Maximum number of receipts per page. 0 means 100. Larger values are coerced to 1,000. Negative values are rejected.
+    #[prost(int32, tag = "4")]
+    pub page_size: i32,
+    /// Value of next_page_token from the previous page; all other fields must be unchanged.
+    #[prost(string, tag = "5")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// Response of ListRetentionReceipts.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListRetentionReceiptsResponse {
+    /// Receipts of this page.
+    #[prost(message, repeated, tag = "1")]
+    pub receipts: ::prost::alloc::vec::Vec<RetentionReceipt>,
+    /// Token of the next page. Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// Request of RestoreSession.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RestoreSessionRequest {
+    /// REQUIRED. Session to restore, with app and user.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Id of the receipt whose archive to restore. Empty means the newest one of the session.
+    #[prost(string, tag = "2")]
+    pub receipt_id: ::prost::alloc::string::String,
+}
+/// Response of RestoreSession.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RestoreSessionResponse {
+    /// Receipt of the archive.
+    #[prost(message, optional, tag = "1")]
+    pub receipt: ::core::option::Option<RetentionReceipt>,
+    /// Number of events that were stored.
+    #[prost(int64, tag = "2")]
+    pub restored_events: i64,
+    /// Number of events that were there already.
+    #[prost(int64, tag = "3")]
+    pub found_events: i64,
+}
 /// Request of ListAuditRecords. A record must match all fields that are set.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListAuditRecordsRequest {
@@ -7096,7 +7355,7 @@ pub mod server_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Describes the server.
+    /// Describes the server, and has the calls of its operators.
     #[derive(Debug, Clone)]
     pub struct ServerServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -7219,6 +7478,100 @@ pub mod server_service_client {
             req.extensions_mut()
                 .insert(
                     GrpcMethod::new("threadkeep.v1.ServerService", "ListAuditRecords"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+        /// over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+        /// is deleted only if it is what was archived. The server runs the policies by itself, too.
+        /// Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+        /// response has those only.
+        /// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+        pub async fn run_retention(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RunRetentionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RunRetentionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.ServerService/RunRetention",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("threadkeep.v1.ServerService", "RunRetention"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+        /// user or an app those of its sessions.
+        /// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+        pub async fn list_retention_receipts(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListRetentionReceiptsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListRetentionReceiptsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.ServerService/ListRetentionReceipts",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "threadkeep.v1.ServerService",
+                        "ListRetentionReceipts",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+        /// another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+        /// is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+        /// Policies do not select the session by its age for a week.
+        /// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+        /// PERMISSION_DENIED.
+        pub async fn restore_session(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RestoreSessionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RestoreSessionResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/threadkeep.v1.ServerService/RestoreSession",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("threadkeep.v1.ServerService", "RestoreSession"),
                 );
             self.inner.unary(req, path, codec).await
         }

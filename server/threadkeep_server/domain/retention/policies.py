@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..model import Session
+from ..model import SECOND_NS, Session
 
+RESTORED_STAYS = 7 * 86_400 * SECOND_NS
+"""So long a session that was restored or imported is not selected by its age, unless the policy's age is shorter."""
+_MILLISECOND = SECOND_NS // 1000
 ANY_VALUE = "*"
 """In a condition on a label: the session has the label, with any value."""
 
@@ -50,6 +53,8 @@ class RetentionPolicy:
     def takes(self, session: Session, now: int) -> bool:
         """Reports whether the policy selects a session of a tenant that it concerns."""
         ref = session.ref
+        if self.age is not None and now - stored_time(session) < min(self.age, RESTORED_STAYS):
+            return False
         named = (not self.apps or ref.app in self.apps) and (not self.users or ref.user_id in self.users)
         old = _reached(session.update_time, self.idle, now) and _reached(session.create_time, self.age, now)
         return named and old and _all(self.labels, session.labels) and not self.holds(session)
@@ -57,6 +62,14 @@ class RetentionPolicy:
     def holds(self, session: Session) -> bool:
         """Reports whether a label keeps the session."""
         return any(_has(session.labels, name, value) for name, value in self.keep.items())
+
+
+def stored_time(session: Session) -> int:
+    """Returns when the session was stored, which is later than its creation if it was imported or restored: the time in its
+    uid, a UUIDv7, to a millisecond; 0 if it has none."""
+    digits = session.uid.replace("-", "")
+    known = len(digits) == 32 and digits[12] == "7" and all(each in "0123456789abcdef" for each in digits)
+    return int(digits[:12], 16) * _MILLISECOND if known else 0
 
 
 def policy_for(policies: Sequence[RetentionPolicy], tenant: str, session: Session, now: int) -> RetentionPolicy | None:

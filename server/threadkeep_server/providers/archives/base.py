@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 
-class ArchiveFailed(Exception):
+class StorageFailed(Exception):
     """The storage could not do it. The message contains no credentials."""
 
 
@@ -16,21 +16,21 @@ class Storage(Protocol):
 
     async def put(self, name: str, content: bytes | Path) -> None:
         """Stores an object, in the place of one of that name, whole or not at all. It is durable afterwards. Raises
-        ArchiveFailed."""
+        StorageFailed."""
         ...
 
     async def fetch(self, name: str, into: Path) -> bool:
-        """Writes an object to a file; returns False if there is none. Raises ArchiveFailed."""
+        """Writes an object to a file; returns False if there is none. Raises StorageFailed."""
         ...
 
     async def get(self, name: str) -> bytes | None:
-        """Returns a small object; None if there is none. Raises ArchiveFailed."""
+        """Returns a small object; None if there is none. Raises StorageFailed."""
         ...
 
     async def names(self, prefix: str) -> Sequence[str]:
-        """Returns the names of the objects below a prefix, which is whole parts, in order. Raises ArchiveFailed."""
+        """Returns the names of the objects below a prefix, which is whole parts, in order. Raises StorageFailed."""
         ...
 
     async def remove(self, name: str) -> None:
-        """Removes an object, if there is one. Raises ArchiveFailed."""
+        """Removes an object, if there is one. Raises StorageFailed."""
         ...

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from .base import ArchiveFailed
+from .base import StorageFailed
 
 T = TypeVar("T")
 _PARTIAL = ".partial"
@@ -42,12 +42,12 @@ class Directory:
         try:
             return await asyncio.to_thread(work)
         except OSError as error:
-            raise ArchiveFailed(f"{error.strerror or error}: {error.filename or self._root}") from None
+            raise StorageFailed(f"{error.strerror or error}: {error.filename or self._root}") from None
 
     def _path(self, name: str) -> Path:
         parts = name.strip("/").split("/")
         if any(part in ("", ".", "..") or "\0" in part for part in parts):
-            raise ArchiveFailed(f"{name!r} is not a name of an archive")
+            raise StorageFailed(f"{name!r} is not a name of an archive")
         return self._root.joinpath(*parts)
 
     def _put(self, path: Path, content: bytes | Path) -> None:

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from ...domain.retention.policies import Form
-from .base import ArchiveFailed
+from .base import StorageFailed
 
 _CHUNK = 1 << 20
 
@@ -26,7 +26,7 @@ def pack(lines: Path, into: Path, form: Form) -> None:
 
 
 def unpack(archive: Path, into: Path, form: Form) -> None:
-    """Writes the JSON lines of an archive. Raises ArchiveFailed if it is damaged."""
+    """Writes the JSON lines of an archive. Raises StorageFailed if it is damaged."""
     try:
         with archive.open("rb") as source, into.open("wb") as out:
             if form is Form.JSON_LINES:
@@ -35,7 +35,7 @@ def unpack(archive: Path, into: Path, form: Form) -> None:
             with gzip.GzipFile(fileobj=source) as packed:
                 shutil.copyfileobj(packed, out, _CHUNK)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ArchiveFailed(f"the archive is damaged: {error}") from None
+        raise StorageFailed(f"the archive is damaged: {error}") from None
 
 
 def digest(path: Path) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,21 +18,26 @@ from urllib.parse import quote
 from ...domain.model import SessionRef
 from ...domain.retention.policies import Form
 from ...domain.retention.receipts import Archived, Receipt, RunReceipt
-from ...providers.archives.base import ArchiveFailed, Storage
+from ...providers.archives.base import Storage, StorageFailed
 from ...providers.archives.forms import digest, pack, unpack
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_PART = 200
 _RECEIPT = ".json"
+_BEFORE, _BETWEEN, _AFTER = b'{"mac": "', b'", "receipt":\n', b"}\n"
 
 
 class Archive:
     """Archives and receipts in a storage."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, key: bytes) -> None:
+        """`key`: a secret of the database. It authenticates receipts, and with them archives."""
         self._storage = storage
+        self._key = hashlib.sha256(b"receipts of retention\0" + key).digest()
 
     async def store(self, receipt: Receipt, lines: Path, form: Form, events: int) -> Archived:
-        """Writes an archive of JSON lines, reads it back and compares it with them. Raises ArchiveFailed."""
+        """Writes an archive of JSON lines, reads it back and compares it with them. Raises StorageFailed."""
         name = f"{_place(receipt.tenant, receipt.ref)}/{receipt.id}.{form.value}"
         with TemporaryDirectory(prefix="threadkeep-archive-") as directory:
             packed = Path(directory, "packed")
@@ -41,24 +48,24 @@ class Archive:
         return made
 
     async def fetch(self, archived: Archived, into: Path) -> None:
-        """Writes the JSON lines of an archive to a file. Raises ArchiveFailed if it is gone or not the one that was written."""
+        """Writes the JSON lines of an archive to a file. Raises StorageFailed if it is gone or not the one that was written."""
         with TemporaryDirectory(prefix="threadkeep-archive-") as directory:
             packed = Path(directory, "packed")
             if not await self._storage.fetch(archived.name, packed):
-                raise ArchiveFailed(f"there is no archive {archived.name}")
+                raise StorageFailed(f"there is no archive {archived.name}")
             if await asyncio.to_thread(digest, packed) != archived.sha256:
-                raise ArchiveFailed(f"the archive {archived.name} is not the one that was written: its checksum differs")
+                raise StorageFailed(f"the archive {archived.name} is not the one that was written: its checksum differs")
             await asyncio.to_thread(unpack, packed, into, archived.form)
         if await asyncio.to_thread(digest, into) != archived.lines_sha256:
-            raise ArchiveFailed(f"the archive {archived.name} has other lines than were written: their checksum differs")
+            raise StorageFailed(f"the archive {archived.name} has other lines than were written: their checksum differs")
 
     async def begin(self, receipt: Receipt) -> None:
         """Stores the receipt of a session that is about to be deleted."""
-        await self._storage.put(_pending(receipt), receipt.to_json())
+        await self._storage.put(_pending(receipt), self._sealed(receipt))
 
     async def end(self, receipt: Receipt) -> None:
         """Stores the receipt with its outcome."""
-        await self._storage.put(_receipt(receipt), receipt.to_json())
+        await self._storage.put(_receipt(receipt), self._sealed(receipt))
         await self._storage.remove(_pending(receipt))
 
     async def discard(self, receipt: Receipt) -> None:
@@ -69,7 +76,7 @@ class Archive:
 
     async def put(self, receipt: Receipt) -> None:
         """Stores a receipt again, after a change of it."""
-        await self._storage.put(_receipt(receipt), receipt.to_json())
+        await self._storage.put(_receipt(receipt), self._sealed(receipt))
 
     async def put_run(self, run: RunReceipt) -> None:
         """Stores the receipt of a run."""
@@ -83,11 +90,22 @@ class Archive:
         self, tenant: str, matches: Callable[[str, str, str], bool], limit: int, before: str = ""
     ) -> Sequence[Receipt]:
         """Returns receipts, the newest first: of sessions whose app, user and id, as they are quoted in names, match, and with
-        ids before `before`, if it is set."""
+        ids before `before`, if it is set. One that was changed by others is left out, and logged."""
         names = await self._storage.names(f"archives/{_part(tenant, 'tenant=')}")
         chosen = [each for each in names if each.endswith(_RECEIPT) and matches(*_session_in(each))]
         chosen = [each for each in chosen if not before or _id_in(each) < before]
         return await self._read(sorted(chosen, key=_id_in, reverse=True)[:limit])
+
+    async def archived(self, tenant: str, ref: SessionRef, receipt_id: str = "") -> Receipt | None:
+        """Returns the receipt with this id (empty: the newest) of a session, if it has an archive; None if there is none.
+        Raises StorageFailed for one that was changed by others."""
+        names = [each for each in await self._storage.names(_place(tenant, ref)) if each.endswith(_RECEIPT)]
+        for name in sorted(names, key=_id_in, reverse=True):
+            raw = await self._storage.get(name) if receipt_id in ("", _id_in(name)) else None
+            receipt = None if raw is None else self._opened(name, raw)
+            if receipt is not None and receipt.archive is not None:
+                return receipt
+        return None
 
     async def _read(self, names: Sequence[str]) -> list[Receipt]:
         found = []
@@ -96,10 +114,31 @@ class Archive:
             if raw is None:  # it was settled meanwhile
                 continue
             try:
-                found.append(Receipt.from_json(raw))
-            except ValueError as error:
-                raise ArchiveFailed(f"{name}: {error}") from None
+                found.append(self._opened(name, raw))
+            except StorageFailed as error:
+                _log.warning("a receipt of retention is left out: %s", error)
         return found
+
+    def _sealed(self, receipt: Receipt) -> bytes:
+        """Returns the stored form: JSON of the receipt and of what authenticates its text."""
+        text = receipt.to_json()
+        return _BEFORE + self._mac(text) + _BETWEEN + text + _AFTER
+
+    def _opened(self, name: str, raw: bytes) -> Receipt:
+        mac, _, rest = raw.removeprefix(_BEFORE).partition(_BETWEEN)
+        text = rest.removesuffix(_AFTER)
+        if not hmac.compare_digest(mac, self._mac(text)):
+            raise StorageFailed(f"the receipt {name} was changed, or written by a server of another database")
+        try:
+            receipt = Receipt.from_json(text)
+        except ValueError as error:
+            raise StorageFailed(f"{name}: {error}") from None
+        if receipt.id != _id_in(name):
+            raise StorageFailed(f"the receipt {name} is that of {receipt.id}")
+        return receipt
+
+    def _mac(self, text: bytes) -> bytes:
+        return hmac.new(self._key, text, hashlib.sha256).hexdigest().encode()
 
 
 def quoted(value: str) -> str:

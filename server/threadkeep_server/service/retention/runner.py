@@ -8,7 +8,7 @@ is stored with the outcome. A run begins with the pending receipts of runs that 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,7 @@ from ...domain.model import Session, SessionRef
 from ...domain.retention.policies import Action, RetentionPolicy
 from ...domain.retention.receipts import Outcome, Receipt, RunReceipt
 from ...domain.state.state import StateName, StateQuery, StateScope
-from ...providers.archives.base import ArchiveFailed
+from ...providers.archives.base import StorageFailed
 from ...store.contract.sessions import SessionStore
 from ...store.contract.state import StateStore
 from .archive import Archive
@@ -71,6 +71,22 @@ class Planned:
     session: Session
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of the policies a run concerns: these policies (empty: all), and sessions of an app and a user (None: any)."""
+
+    policies: frozenset[str] = frozenset()
+    app: str | None = None
+    user_id: str | None = None
+
+    def has(self, ref: SessionRef) -> bool:
+        """Reports whether a session is among them."""
+        return self.app in (None, ref.app) and self.user_id in (None, ref.user_id)
+
+
+EVERYTHING = Selection()
+
+
 class RetentionRunner:
     """Runs policies. `clock` returns nanoseconds, `new_id` time-ordered ids. `ended`: called with each receipt that has an
     outcome; `before_delete`: allows a deletion."""
@@ -100,21 +116,21 @@ class RetentionRunner:
         """Returns the tenants with sessions that a policy concerns."""
         return [each for each in await self._store.tenants() if any(policy.concerns(each) for policy in self.policies)]
 
-    async def find(self, tenant: str, only: Collection[str] = ()) -> AsyncIterator[Planned]:
-        """Yields the sessions that a run would take; of the policies `only`, if any is named."""
+    async def find(self, tenant: str, which: Selection = EVERYTHING) -> AsyncIterator[Planned]:
+        """Yields the sessions that a run would take."""
         async for policy, session in candidates(self._store, self.policies, tenant, self._clock()):
-            if not only or policy.name in only:
+            if which.has(session.ref) and (not which.policies or policy.name in which.policies):
                 yield Planned(policy, session)
 
     async def run(
-        self, tenant: str, limit: int, only: Collection[str] = (), alive: Callable[[], Awaitable[bool]] | None = None
+        self, tenant: str, limit: int, which: Selection = EVERYTHING, alive: Callable[[], Awaitable[bool]] | None = None
     ) -> RunReceipt:
-        """Archives and deletes up to `limit` sessions. Stops early if `alive` returns False. Raises ArchiveFailed if the
+        """Archives and deletes up to `limit` sessions. Stops early if `alive` returns False. Raises StorageFailed if the
         archive cannot be used, StoreUnavailable."""
         run_id, began = self._new_id(), self._clock()
-        receipts = [*await self.settle(tenant)]
+        receipts = [each for each in await self.settle(tenant) if which.has(each.ref)]
         more, taken, failed = False, 0, 0
-        async for planned in self.find(tenant, only):
+        async for planned in self.find(tenant, which):
             more = taken >= limit or failed >= _FAILED_AT_MOST or (alive is not None and not await alive())
             if more:
                 break
@@ -175,7 +191,7 @@ class RetentionRunner:
             receipt = receipt.ended(Outcome.CHANGED, self._clock(), str(error))
         except ThreadkeepError as error:
             receipt = receipt.ended(Outcome.FAILED, self._clock(), error.message)
-        except ArchiveFailed as error:
+        except StorageFailed as error:
             receipt = receipt.ended(Outcome.FAILED, self._clock(), str(error))
         if receipt.outcome is Outcome.FAILED:
             _log.warning("retention of session %r failed, it stays: %s", receipt.ref.session_id, receipt.reason)

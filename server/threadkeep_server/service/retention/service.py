@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ...domain.errors import ArchiveFailed, InvalidField, PermissionDenied, RetentionNotConfigured, SessionNotFound
+from ...domain.errors import ArchiveFailed, InvalidField, RetentionNotConfigured, SessionNotFound
 from ...domain.model import Caller, SessionRef
 from ...domain.retention.receipts import Outcome, Receipt, RunReceipt
 from ...providers.archives.base import StorageFailed
 from ..access import own_app, own_ref, own_user
 from .archive import Archive, quoted
 from .guard import RetentionGuard
-from .runner import Restored, RetentionRunner, Transfer, TransferFailed
+from .runner import Restored, RetentionRunner, Selection, Transfer, TransferFailed
 
 _log = logging.getLogger(__name__)
 
@@ -76,31 +76,30 @@ class RetentionService:
         self._parts = parts
 
     async def run(self, caller: Caller, only: Collection[str], limit: int, *, dry: bool, ignore_hold: bool) -> RunReport:
-        """Runs policies over the caller's tenant. Raises RetentionNotConfigured, PermissionDenied, InvalidField for an unknown
+        """Runs policies over what the caller reaches of its tenant. Raises RetentionNotConfigured, InvalidField for an unknown
         policy, ArchiveFailed."""
         parts = self._needed()
-        if caller.is_bound:
-            raise PermissionDenied("session", bound="app" if caller.user_id is None else "user")
         known = {policy.name for policy in parts.runner.policies}
         if unknown := sorted(set(only) - known):
             raise InvalidField("policies", f"must name policies of retention_policies_file; {unknown[0]!r} is none")
+        which = Selection(frozenset(only), caller.app, caller.user_id)
         hold = await parts.guard.look()
         held = "" if hold is None else hold.value
         if dry:
-            return replace(await self._plan(parts, caller.tenant, only, limit), held=held)
+            return replace(await self._plan(parts, caller.tenant, which, limit), held=held)
         if held and not ignore_hold:
             return RunReport(held=held)
         try:
-            run = await parts.runner.run(caller.tenant, limit, only)
+            run = await parts.runner.run(caller.tenant, limit, which)
         except StorageFailed as error:
             raise ArchiveFailed(str(error)) from None
         return _report(run)
 
     async def list(self, caller: Caller, query: ReceiptQuery) -> Sequence[Receipt]:
         """Returns receipts, the newest first. Raises RetentionNotConfigured, PermissionDenied, ArchiveFailed."""
-        archive = self._needed().archive
         app = own_app(caller, query.app, "app")
         user_id = own_user(caller, query.user_id, "user_id") or ""
+        archive = self._needed().archive
 
         wanted = (app, user_id or None, query.session_id or None)
 
@@ -115,7 +114,8 @@ class RetentionService:
     async def restore(self, caller: Caller, ref: SessionRef, receipt_id: str) -> tuple[Receipt, Restored]:
         """Stores an archived session again. Raises RetentionNotConfigured, PermissionDenied, SessionNotFound if there is no
         archive of it, ArchiveFailed."""
-        parts, ref = self._needed(), own_ref(caller, ref)
+        ref = own_ref(caller, ref)
+        parts = self._needed()
         try:
             receipt = await parts.archive.archived(caller.tenant, ref, receipt_id)
             if receipt is None or receipt.archive is None:
@@ -137,12 +137,12 @@ class RetentionService:
         return self._parts
 
     @staticmethod
-    async def _plan(parts: RetentionParts, tenant: str, only: Collection[str], limit: int) -> RunReport:
+    async def _plan(parts: RetentionParts, tenant: str, which: Selection, limit: int) -> RunReport:
         """Returns what a run would take."""
         receipts: list[Receipt] = []
         totals: dict[str, Total] = {}
         found = 0
-        async for planned in parts.runner.find(tenant, only):
+        async for planned in parts.runner.find(tenant, which):
             found += 1
             session, name = planned.session, planned.policy.name
             totals[name] = totals.get(name, Total()).plus(session.last_seq, session.window.bytes)

@@ -12,7 +12,7 @@ from typing import Any
 from ...domain.errors import ThreadkeepError
 from ...domain.model import SECOND_NS
 from ...domain.sweeping import Hold
-from ...providers.archives.base import ArchiveFailed
+from ...providers.archives.base import StorageFailed
 from ...store.contract.maintenance import MaintenanceStore
 from .guard import RetentionGuard
 from .runner import RetentionRunner
@@ -90,4 +90,4 @@ class RetentionWorker:
 def _reason(exc: Exception) -> str:
     if isinstance(exc, ThreadkeepError):
         return exc.message
-    return str(exc) if isinstance(exc, ArchiveFailed) else type(exc).__name__
+    return str(exc) if isinstance(exc, StorageFailed) else type(exc).__name__

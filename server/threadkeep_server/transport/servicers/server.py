@@ -15,10 +15,12 @@ from ...domain.roles import NAMES
 from ...domain.validation import Limits
 from ...service.audit import AuditService
 from ...service.fleet import Fleet, FleetServer
+from ...service.retention.service import RetentionService
 from ...service.server import ServerService
 from ..convert.audit import audit_query_of, audit_record_to
 from ..convert.sessions import set_time
 from ..page_tokens import PageTokens
+from .retention import RetentionMethods
 
 _LATEST_S = 253_402_300_799
 """The last second of a timestamp, the end of the year 9999. Issuers may have tokens expire later."""
@@ -38,7 +40,7 @@ class About:
     """Whether calls need a credential."""
 
 
-class ServerServicer:
+class ServerServicer(RetentionMethods):
     def __init__(
         self,
         server: ServerService,
@@ -47,9 +49,11 @@ class ServerServicer:
         limits: Limits,
         tokens: PageTokens,
         about: About,
+        retention: RetentionService,
         used: Callable[[Caller], Sequence[QuotaUse]] = lambda _: (),
     ) -> None:
         """`used`: the quotas of a caller."""
+        super().__init__(retention, tokens)
         self._used = used
         self._server = server
         self._audit = audit

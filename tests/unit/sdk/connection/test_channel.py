@@ -53,6 +53,8 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
         "SearchService.SearchEvents",
         "ServerService.GetServerInfo",
         "ServerService.ListAuditRecords",
+        "ServerService.ListRetentionReceipts",
+        "ServerService.RestoreSession",
         "ConsumerService.ListConsumers",
         "ConsumerService.GetConsumer",
         "ConsumerService.DeleteConsumer",

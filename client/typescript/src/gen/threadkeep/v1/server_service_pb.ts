@@ -2,7 +2,7 @@
 // @generated from file threadkeep/v1/server_service.proto (package threadkeep.v1, syntax proto3)
 /* eslint-disable */
 
-// The service that describes the server.
+// The service that describes the server, and has the calls of its operators.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -10,13 +10,250 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { AccessRole } from "./access_pb.js";
 import { file_threadkeep_v1_access } from "./access_pb.js";
+import type { RetentionReceipt, RetentionTotal } from "./retention_pb.js";
+import { file_threadkeep_v1_retention } from "./retention_pb.js";
+import type { SessionRef } from "./session_pb.js";
+import { file_threadkeep_v1_session } from "./session_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file threadkeep/v1/server_service.proto.
  */
 export const file_threadkeep_v1_server_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxIoECChdMaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBIOCgZtZXRob2QYASABKAkSGwoOY2FsbGVyX3VzZXJfaWQYAiABKAlIAIgBARISCgpzZXNzaW9uX2lkGAMgASgJEg8KB291dGNvbWUYBCABKAkSLQoJZnJvbV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0b190aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYByABKAUSEgoKcGFnZV90b2tlbhgIIAEoCUIRCg9fY2FsbGVyX3VzZXJfaWQiYAoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEisKB3JlY29yZHMYASADKAsyGi50aHJlYWRrZWVwLnYxLkF1ZGl0UmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLuAQoLQXVkaXRSZWNvcmQSLgoKYmVnaW5fdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGbWV0aG9kGAIgASgJEhsKDmNhbGxlcl91c2VyX2lkGAMgASgJSACIAQESFwoKY2FsbGVyX2FwcBgEIAEoCUgBiAEBEgwKBHBlZXIYBSABKAkSEwoLdGFyZ2V0X2pzb24YBiABKAkSDwoHb3V0Y29tZRgHIAEoCRITCgtkdXJhdGlvbl9tcxgIIAEoAUIRCg9fY2FsbGVyX3VzZXJfaWRCDQoLX2NhbGxlcl9hcHAi0QEKDFNlcnZlckxpbWl0cxIXCg9tYXhfZXZlbnRfYnl0ZXMYASABKAMSGAoQbWF4X2JhdGNoX2V2ZW50cxgCIAEoBRIXCg9tYXhfYmF0Y2hfYnl0ZXMYAyABKAMSFQoNbWF4X3BhZ2Vfc2l6ZRgEIAEoBRIaChJtYXhfcmVzcG9uc2VfYnl0ZXMYBSABKAMSIwobZGVmYXVsdF9zZXNzaW9uX3R0bF9zZWNvbmRzGAYgASgDEh0KFWRlZmF1bHRfY29udGV4dF9ieXRlcxgHIAEoAyI5ChFTZWFyY2hJbmRleFN0YXR1cxIPCgdlbmFibGVkGAEgASgIEhMKC2xhZ19iYXRjaGVzGAIgASgDIjMKD0VtYmVkZGluZ1N0YXR1cxIPCgdlbmFibGVkGAEgASgIEg8KB3dhaXRpbmcYAiABKAMiRgoLUXVvdGFTdGF0dXMSDAoEbmFtZRgBIAEoCRINCgVsaW1pdBgCIAEoARIRCgR1c2VkGAMgASgBSACIAQFCBwoFX3VzZWQi2gEKDENhbGxlclN0YXR1cxIVCg1hdXRoZW50aWNhdGVkGAEgASgIEg4KBnRlbmFudBgCIAEoCRILCgNhcHAYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIoCgVyb2xlcxgFIAMoDjIZLnRocmVhZGtlZXAudjEuQWNjZXNzUm9sZRIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGcXVvdGFzGAcgAygLMhoudGhyZWFka2VlcC52MS5RdW90YVN0YXR1cyLDAQoLRmxlZXRTZXJ2ZXISCgoCaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIuCgpzdGFydF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglzZWVuX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD21ldHJpY3NfYWRkcmVzcxgFIAEoCRIRCglhbnN3ZXJpbmcYBiABKAgSDAoEZ29uZRgHIAEoCCIuChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdBIWCg5pbmNsdWRlX3RvdGFscxgBIAEoCCL2AwoVR2V0U2VydmVySW5mb1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSDgoGZW5naW5lGAIgASgJEhIKCmR1cmFiaWxpdHkYAyABKAkSKwoGbGltaXRzGAQgASgLMhsudGhyZWFka2VlcC52MS5TZXJ2ZXJMaW1pdHMSFAoMY2FwYWJpbGl0aWVzGAUgAygJEhYKDnNjaGVtYV92ZXJzaW9uGAYgASgFEjYKDHNlYXJjaF9pbmRleBgHIAEoCzIgLnRocmVhZGtlZXAudjEuU2VhcmNoSW5kZXhTdGF0dXMSFgoOdG90YWxfc2Vzc2lvbnMYCCABKAMSFAoMdG90YWxfZXZlbnRzGAkgASgDEhAKCHN0b3JlX2lkGAogASgJEhUKDXRva2VuX2NvdW50ZXIYCyABKAkSGAoQc3VtbWFyaXplcl9tb2RlbBgMIAEoCRIWCg5lbWJlZGRlcl9tb2RlbBgNIAEoCRIyCgplbWJlZGRpbmdzGA4gASgLMh4udGhyZWFka2VlcC52MS5FbWJlZGRpbmdTdGF0dXMSKwoGY2FsbGVyGA8gASgLMhsudGhyZWFka2VlcC52MS5DYWxsZXJTdGF0dXMSKwoHc2VydmVycxgQIAMoCzIaLnRocmVhZGtlZXAudjEuRmxlZXRTZXJ2ZXIy4gEKDVNlcnZlclNlcnZpY2USYwoNR2V0U2VydmVySW5mbxIjLnRocmVhZGtlZXAudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaJC50aHJlYWRrZWVwLnYxLkdldFNlcnZlckluZm9SZXNwb25zZSIHkAIBiLYYARJsChBMaXN0QXVkaXRSZWNvcmRzEiYudGhyZWFka2VlcC52MS5MaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBonLnRocmVhZGtlZXAudjEuTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlIgeQAgGIthgFQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_threadkeep_v1_access]);
+  fileDesc("CiJ0aHJlYWRrZWVwL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg10aHJlYWRrZWVwLnYxImMKE1J1blJldGVudGlvblJlcXVlc3QSEAoIcG9saWNpZXMYASADKAkSFAoMbWF4X3Nlc3Npb25zGAIgASgFEg8KB2RyeV9ydW4YAyABKAgSEwoLaWdub3JlX2hvbGQYBCABKAgipAEKFFJ1blJldGVudGlvblJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCRIxCghyZWNlaXB0cxgCIAMoCzIfLnRocmVhZGtlZXAudjEuUmV0ZW50aW9uUmVjZWlwdBItCgZ0b3RhbHMYAyADKAsyHS50aHJlYWRrZWVwLnYxLlJldGVudGlvblRvdGFsEgwKBG1vcmUYBCABKAgSDAoEaGVsZBgFIAEoCSKEAQocTGlzdFJldGVudGlvblJlY2VpcHRzUmVxdWVzdBIQCgNhcHAYASABKAlIAIgBARIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAlCBgoEX2FwcCJrCh1MaXN0UmV0ZW50aW9uUmVjZWlwdHNSZXNwb25zZRIxCghyZWNlaXB0cxgBIAMoCzIfLnRocmVhZGtlZXAudjEuUmV0ZW50aW9uUmVjZWlwdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVwoVUmVzdG9yZVNlc3Npb25SZXF1ZXN0EioKB3Nlc3Npb24YASABKAsyGS50aHJlYWRrZWVwLnYxLlNlc3Npb25SZWYSEgoKcmVjZWlwdF9pZBgCIAEoCSJ5ChZSZXN0b3JlU2Vzc2lvblJlc3BvbnNlEjAKB3JlY2VpcHQYASABKAsyHy50aHJlYWRrZWVwLnYxLlJldGVudGlvblJlY2VpcHQSFwoPcmVzdG9yZWRfZXZlbnRzGAIgASgDEhQKDGZvdW5kX2V2ZW50cxgDIAEoAyKBAgoXTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QSDgoGbWV0aG9kGAEgASgJEhsKDmNhbGxlcl91c2VyX2lkGAIgASgJSACIAQESEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgdvdXRjb21lGAQgASgJEi0KCWZyb21fdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHdG9fdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcGFnZV9zaXplGAcgASgFEhIKCnBhZ2VfdG9rZW4YCCABKAlCEQoPX2NhbGxlcl91c2VyX2lkImAKGExpc3RBdWRpdFJlY29yZHNSZXNwb25zZRIrCgdyZWNvcmRzGAEgAygLMhoudGhyZWFka2VlcC52MS5BdWRpdFJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki7gEKC0F1ZGl0UmVjb3JkEi4KCmJlZ2luX3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBm1ldGhvZBgCIAEoCRIbCg5jYWxsZXJfdXNlcl9pZBgDIAEoCUgAiAEBEhcKCmNhbGxlcl9hcHAYBCABKAlIAYgBARIMCgRwZWVyGAUgASgJEhMKC3RhcmdldF9qc29uGAYgASgJEg8KB291dGNvbWUYByABKAkSEwoLZHVyYXRpb25fbXMYCCABKAFCEQoPX2NhbGxlcl91c2VyX2lkQg0KC19jYWxsZXJfYXBwItEBCgxTZXJ2ZXJMaW1pdHMSFwoPbWF4X2V2ZW50X2J5dGVzGAEgASgDEhgKEG1heF9iYXRjaF9ldmVudHMYAiABKAUSFwoPbWF4X2JhdGNoX2J5dGVzGAMgASgDEhUKDW1heF9wYWdlX3NpemUYBCABKAUSGgoSbWF4X3Jlc3BvbnNlX2J5dGVzGAUgASgDEiMKG2RlZmF1bHRfc2Vzc2lvbl90dGxfc2Vjb25kcxgGIAEoAxIdChVkZWZhdWx0X2NvbnRleHRfYnl0ZXMYByABKAMiOQoRU2VhcmNoSW5kZXhTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBITCgtsYWdfYmF0Y2hlcxgCIAEoAyIzCg9FbWJlZGRpbmdTdGF0dXMSDwoHZW5hYmxlZBgBIAEoCBIPCgd3YWl0aW5nGAIgASgDIkYKC1F1b3RhU3RhdHVzEgwKBG5hbWUYASABKAkSDQoFbGltaXQYAiABKAESEQoEdXNlZBgDIAEoAUgAiAEBQgcKBV91c2VkItoBCgxDYWxsZXJTdGF0dXMSFQoNYXV0aGVudGljYXRlZBgBIAEoCBIOCgZ0ZW5hbnQYAiABKAkSCwoDYXBwGAMgASgJEg8KB3VzZXJfaWQYBCABKAkSKAoFcm9sZXMYBSADKA4yGS50aHJlYWRrZWVwLnYxLkFjY2Vzc1JvbGUSLwoLZXhwaXJlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnF1b3RhcxgHIAMoCzIaLnRocmVhZGtlZXAudjEuUXVvdGFTdGF0dXMiwwEKC0ZsZWV0U2VydmVyEgoKAmlkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSLgoKc3RhcnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJc2Vlbl90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9tZXRyaWNzX2FkZHJlc3MYBSABKAkSEQoJYW5zd2VyaW5nGAYgASgIEgwKBGdvbmUYByABKAgiLgoUR2V0U2VydmVySW5mb1JlcXVlc3QSFgoOaW5jbHVkZV90b3RhbHMYASABKAgi9gMKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEg4KBmVuZ2luZRgCIAEoCRISCgpkdXJhYmlsaXR5GAMgASgJEisKBmxpbWl0cxgEIAEoCzIbLnRocmVhZGtlZXAudjEuU2VydmVyTGltaXRzEhQKDGNhcGFiaWxpdGllcxgFIAMoCRIWCg5zY2hlbWFfdmVyc2lvbhgGIAEoBRI2CgxzZWFyY2hfaW5kZXgYByABKAsyIC50aHJlYWRrZWVwLnYxLlNlYXJjaEluZGV4U3RhdHVzEhYKDnRvdGFsX3Nlc3Npb25zGAggASgDEhQKDHRvdGFsX2V2ZW50cxgJIAEoAxIQCghzdG9yZV9pZBgKIAEoCRIVCg10b2tlbl9jb3VudGVyGAsgASgJEhgKEHN1bW1hcml6ZXJfbW9kZWwYDCABKAkSFgoOZW1iZWRkZXJfbW9kZWwYDSABKAkSMgoKZW1iZWRkaW5ncxgOIAEoCzIeLnRocmVhZGtlZXAudjEuRW1iZWRkaW5nU3RhdHVzEisKBmNhbGxlchgPIAEoCzIbLnRocmVhZGtlZXAudjEuQ2FsbGVyU3RhdHVzEisKB3NlcnZlcnMYECADKAsyGi50aHJlYWRrZWVwLnYxLkZsZWV0U2VydmVyMqkECg1TZXJ2ZXJTZXJ2aWNlEmMKDUdldFNlcnZlckluZm8SIy50aHJlYWRrZWVwLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiQudGhyZWFka2VlcC52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiB5ACAYi2GAESbAoQTGlzdEF1ZGl0UmVjb3JkcxImLnRocmVhZGtlZXAudjEuTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QaJy50aHJlYWRrZWVwLnYxLkxpc3RBdWRpdFJlY29yZHNSZXNwb25zZSIHkAIBiLYYBRJgCgxSdW5SZXRlbnRpb24SIi50aHJlYWRrZWVwLnYxLlJ1blJldGVudGlvblJlcXVlc3QaIy50aHJlYWRrZWVwLnYxLlJ1blJldGVudGlvblJlc3BvbnNlIgeQAgCIthgFEnsKFUxpc3RSZXRlbnRpb25SZWNlaXB0cxIrLnRocmVhZGtlZXAudjEuTGlzdFJldGVudGlvblJlY2VpcHRzUmVxdWVzdBosLnRocmVhZGtlZXAudjEuTGlzdFJldGVudGlvblJlY2VpcHRzUmVzcG9uc2UiB5ACAYi2GAUSZgoOUmVzdG9yZVNlc3Npb24SJC50aHJlYWRrZWVwLnYxLlJlc3RvcmVTZXNzaW9uUmVxdWVzdBolLnRocmVhZGtlZXAudjEuUmVzdG9yZVNlc3Npb25SZXNwb25zZSIHkAICiLYYBUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_threadkeep_v1_access, file_threadkeep_v1_retention, file_threadkeep_v1_session]);
+
+/**
+ * Request of RunRetention.
+ *
+ * @generated from message threadkeep.v1.RunRetentionRequest
+ */
+export type RunRetentionRequest = Message<"threadkeep.v1.RunRetentionRequest"> & {
+  /**
+   * Names of the policies to run. Empty means all. At most 64.
+   *
+   * @generated from field: repeated string policies = 1;
+   */
+  policies: string[];
+
+  /**
+   * Maximum number of sessions to take, or of receipts of a dry run. 0 means 100. Larger values are coerced to 1,000. Negative
+   * values are rejected.
+   *
+   * @generated from field: int32 max_sessions = 2;
+   */
+  maxSessions: number;
+
+  /**
+   * If true, nothing is archived or deleted.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+
+  /**
+   * If true, sessions are deleted also while the clock of the server may be wrong; see `held`. Check the clock before.
+   *
+   * @generated from field: bool ignore_hold = 4;
+   */
+  ignoreHold: boolean;
+};
+
+/**
+ * Describes the message threadkeep.v1.RunRetentionRequest.
+ * Use `create(RunRetentionRequestSchema)` to create a new message.
+ */
+export const RunRetentionRequestSchema: GenMessage<RunRetentionRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 0);
+
+/**
+ * Response of RunRetention.
+ *
+ * @generated from message threadkeep.v1.RunRetentionResponse
+ */
+export type RunRetentionResponse = Message<"threadkeep.v1.RunRetentionResponse"> & {
+  /**
+   * Id of the run. Empty of a dry run, and if nothing was taken.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Receipts of the sessions.
+   *
+   * @generated from field: repeated threadkeep.v1.RetentionReceipt receipts = 2;
+   */
+  receipts: RetentionReceipt[];
+
+  /**
+   * Of a dry run: what each policy selects, also beyond max_sessions. Of a run: what it deleted.
+   *
+   * @generated from field: repeated threadkeep.v1.RetentionTotal totals = 3;
+   */
+  totals: RetentionTotal[];
+
+  /**
+   * True if the policies select more sessions than the run took.
+   *
+   * @generated from field: bool more = 4;
+   */
+  more: boolean;
+
+  /**
+   * Why the run did nothing: the clock of the server may be wrong. Of a dry run: why a run would do nothing. Empty if a run is
+   * free to delete.
+   *
+   * @generated from field: string held = 5;
+   */
+  held: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.RunRetentionResponse.
+ * Use `create(RunRetentionResponseSchema)` to create a new message.
+ */
+export const RunRetentionResponseSchema: GenMessage<RunRetentionResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 1);
+
+/**
+ * Request of ListRetentionReceipts. A session must match all fields that are set.
+ *
+ * @generated from message threadkeep.v1.ListRetentionReceiptsRequest
+ */
+export type ListRetentionReceiptsRequest = Message<"threadkeep.v1.ListRetentionReceiptsRequest"> & {
+  /**
+   * App of the sessions. Absent means any app; empty means sessions without an app.
+   *
+   * @generated from field: optional string app = 1;
+   */
+  app?: string | undefined;
+
+  /**
+   * User of the sessions. Empty means any user, unless the credential is bound to a user.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * Id of the sessions. Empty means any.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * Maximum number of receipts per page. 0 means 100. Larger values are coerced to 1,000. Negative values are rejected.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * Value of next_page_token from the previous page; all other fields must be unchanged.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListRetentionReceiptsRequest.
+ * Use `create(ListRetentionReceiptsRequestSchema)` to create a new message.
+ */
+export const ListRetentionReceiptsRequestSchema: GenMessage<ListRetentionReceiptsRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 2);
+
+/**
+ * Response of ListRetentionReceipts.
+ *
+ * @generated from message threadkeep.v1.ListRetentionReceiptsResponse
+ */
+export type ListRetentionReceiptsResponse = Message<"threadkeep.v1.ListRetentionReceiptsResponse"> & {
+  /**
+   * Receipts of this page.
+   *
+   * @generated from field: repeated threadkeep.v1.RetentionReceipt receipts = 1;
+   */
+  receipts: RetentionReceipt[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.ListRetentionReceiptsResponse.
+ * Use `create(ListRetentionReceiptsResponseSchema)` to create a new message.
+ */
+export const ListRetentionReceiptsResponseSchema: GenMessage<ListRetentionReceiptsResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 3);
+
+/**
+ * Request of RestoreSession.
+ *
+ * @generated from message threadkeep.v1.RestoreSessionRequest
+ */
+export type RestoreSessionRequest = Message<"threadkeep.v1.RestoreSessionRequest"> & {
+  /**
+   * REQUIRED. Session to restore, with app and user.
+   *
+   * @generated from field: threadkeep.v1.SessionRef session = 1;
+   */
+  session?: SessionRef | undefined;
+
+  /**
+   * Id of the receipt whose archive to restore. Empty means the newest one of the session.
+   *
+   * @generated from field: string receipt_id = 2;
+   */
+  receiptId: string;
+};
+
+/**
+ * Describes the message threadkeep.v1.RestoreSessionRequest.
+ * Use `create(RestoreSessionRequestSchema)` to create a new message.
+ */
+export const RestoreSessionRequestSchema: GenMessage<RestoreSessionRequest> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 4);
+
+/**
+ * Response of RestoreSession.
+ *
+ * @generated from message threadkeep.v1.RestoreSessionResponse
+ */
+export type RestoreSessionResponse = Message<"threadkeep.v1.RestoreSessionResponse"> & {
+  /**
+   * Receipt of the archive.
+   *
+   * @generated from field: threadkeep.v1.RetentionReceipt receipt = 1;
+   */
+  receipt?: RetentionReceipt | undefined;
+
+  /**
+   * Number of events that were stored.
+   *
+   * @generated from field: int64 restored_events = 2;
+   */
+  restoredEvents: bigint;
+
+  /**
+   * Number of events that were there already.
+   *
+   * @generated from field: int64 found_events = 3;
+   */
+  foundEvents: bigint;
+};
+
+/**
+ * Describes the message threadkeep.v1.RestoreSessionResponse.
+ * Use `create(RestoreSessionResponseSchema)` to create a new message.
+ */
+export const RestoreSessionResponseSchema: GenMessage<RestoreSessionResponse> = /*@__PURE__*/
+  messageDesc(file_threadkeep_v1_server_service, 5);
 
 /**
  * Request of ListAuditRecords. A record must match all fields that are set.
@@ -87,7 +324,7 @@ export type ListAuditRecordsRequest = Message<"threadkeep.v1.ListAuditRecordsReq
  * Use `create(ListAuditRecordsRequestSchema)` to create a new message.
  */
 export const ListAuditRecordsRequestSchema: GenMessage<ListAuditRecordsRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 0);
+  messageDesc(file_threadkeep_v1_server_service, 6);
 
 /**
  * Response of ListAuditRecords.
@@ -116,7 +353,7 @@ export type ListAuditRecordsResponse = Message<"threadkeep.v1.ListAuditRecordsRe
  * Use `create(ListAuditRecordsResponseSchema)` to create a new message.
  */
 export const ListAuditRecordsResponseSchema: GenMessage<ListAuditRecordsResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 1);
+  messageDesc(file_threadkeep_v1_server_service, 7);
 
 /**
  * A call, as the audit log records it. It has no text of a conversation, a memory, a query, a label or metadata.
@@ -186,7 +423,7 @@ export type AuditRecord = Message<"threadkeep.v1.AuditRecord"> & {
  * Use `create(AuditRecordSchema)` to create a new message.
  */
 export const AuditRecordSchema: GenMessage<AuditRecord> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 2);
+  messageDesc(file_threadkeep_v1_server_service, 8);
 
 /**
  * Limits of the server.
@@ -249,7 +486,7 @@ export type ServerLimits = Message<"threadkeep.v1.ServerLimits"> & {
  * Use `create(ServerLimitsSchema)` to create a new message.
  */
 export const ServerLimitsSchema: GenMessage<ServerLimits> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 3);
+  messageDesc(file_threadkeep_v1_server_service, 9);
 
 /**
  * The status of the search index.
@@ -277,7 +514,7 @@ export type SearchIndexStatus = Message<"threadkeep.v1.SearchIndexStatus"> & {
  * Use `create(SearchIndexStatusSchema)` to create a new message.
  */
 export const SearchIndexStatusSchema: GenMessage<SearchIndexStatus> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 4);
+  messageDesc(file_threadkeep_v1_server_service, 10);
 
 /**
  * The status of embeddings.
@@ -306,7 +543,7 @@ export type EmbeddingStatus = Message<"threadkeep.v1.EmbeddingStatus"> & {
  * Use `create(EmbeddingStatusSchema)` to create a new message.
  */
 export const EmbeddingStatusSchema: GenMessage<EmbeddingStatus> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 5);
+  messageDesc(file_threadkeep_v1_server_service, 11);
 
 /**
  * A limit on what the caller, or all callers of its tenant, may use.
@@ -342,7 +579,7 @@ export type QuotaStatus = Message<"threadkeep.v1.QuotaStatus"> & {
  * Use `create(QuotaStatusSchema)` to create a new message.
  */
 export const QuotaStatusSchema: GenMessage<QuotaStatus> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 6);
+  messageDesc(file_threadkeep_v1_server_service, 12);
 
 /**
  * The caller, as its credential identifies it.
@@ -405,7 +642,7 @@ export type CallerStatus = Message<"threadkeep.v1.CallerStatus"> & {
  * Use `create(CallerStatusSchema)` to create a new message.
  */
 export const CallerStatusSchema: GenMessage<CallerStatus> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 7);
+  messageDesc(file_threadkeep_v1_server_service, 13);
 
 /**
  * A server of those that share the database, by the row that it keeps there.
@@ -469,7 +706,7 @@ export type FleetServer = Message<"threadkeep.v1.FleetServer"> & {
  * Use `create(FleetServerSchema)` to create a new message.
  */
 export const FleetServerSchema: GenMessage<FleetServer> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 8);
+  messageDesc(file_threadkeep_v1_server_service, 14);
 
 /**
  * Request of GetServerInfo.
@@ -490,7 +727,7 @@ export type GetServerInfoRequest = Message<"threadkeep.v1.GetServerInfoRequest">
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 9);
+  messageDesc(file_threadkeep_v1_server_service, 15);
 
 /**
  * Response of GetServerInfo.
@@ -617,10 +854,10 @@ export type GetServerInfoResponse = Message<"threadkeep.v1.GetServerInfoResponse
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_server_service, 10);
+  messageDesc(file_threadkeep_v1_server_service, 16);
 
 /**
- * Describes the server.
+ * Describes the server, and has the calls of its operators.
  *
  * @generated from service threadkeep.v1.ServerService
  */
@@ -648,6 +885,48 @@ export const ServerService: GenService<{
     methodKind: "unary";
     input: typeof ListAuditRecordsRequestSchema;
     output: typeof ListAuditRecordsResponseSchema;
+  },
+  /**
+   * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+   * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+   * is deleted only if it is what was archived. The server runs the policies by itself, too.
+   * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+   * response has those only.
+   * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+   *
+   * @generated from rpc threadkeep.v1.ServerService.RunRetention
+   */
+  runRetention: {
+    methodKind: "unary";
+    input: typeof RunRetentionRequestSchema;
+    output: typeof RunRetentionResponseSchema;
+  },
+  /**
+   * Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+   * user or an app those of its sessions.
+   * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+   *
+   * @generated from rpc threadkeep.v1.ServerService.ListRetentionReceipts
+   */
+  listRetentionReceipts: {
+    methodKind: "unary";
+    input: typeof ListRetentionReceiptsRequestSchema;
+    output: typeof ListRetentionReceiptsResponseSchema;
+  },
+  /**
+   * Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+   * another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+   * is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+   * Policies do not select the session by its age for a week.
+   * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+   * PERMISSION_DENIED.
+   *
+   * @generated from rpc threadkeep.v1.ServerService.RestoreSession
+   */
+  restoreSession: {
+    methodKind: "unary";
+    input: typeof RestoreSessionRequestSchema;
+    output: typeof RestoreSessionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_threadkeep_v1_server_service, 0);

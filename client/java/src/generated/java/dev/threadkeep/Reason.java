@@ -81,6 +81,10 @@ public enum Reason {
   WEBHOOK_FAILED,
   /** The audit log cannot be read: the setting audit_log names no file, or the file cannot be read. Set it on the server. Code FAILED_PRECONDITION. {"reason":"AUDIT_LOG_UNAVAILABLE","domain":"threadkeep.dev","metadata":{"problem":"audit_log names no file"}} */
   AUDIT_LOG_UNAVAILABLE,
+  /** The server has no retention policies: the setting retention_policies_file names no file. Set it on the server. Code FAILED_PRECONDITION. {"reason":"RETENTION_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}} */
+  RETENTION_NOT_CONFIGURED,
+  /** The archive of retention cannot be used: its storage failed, an archive is gone or not the one that was written, or a session cannot be restored from it. The message says which. Code FAILED_PRECONDITION. {"reason":"ARCHIVE_FAILED","domain":"threadkeep.dev","metadata":{"problem":"there is no archive a/b.jsonl.gz"}} */
+  ARCHIVE_FAILED,
   /** The server is newer than this SDK; see {@link ThreadkeepException#reasonName()}. */
   UNKNOWN_TO_SDK
 }

@@ -337,6 +337,15 @@ public final class ThreadkeepClient extends Calls {
   }
 
   /**
+   * Returns the retention of the server: policies that archive and delete old sessions.
+   *
+   * @return the handle
+   */
+  public RetentionHandle retention() {
+    return new RetentionHandle(this);
+  }
+
+  /**
    * Returns the recall tools for models, which the server runs; see {@link SessionHandle#callTool}.
    *
    * @return the tools

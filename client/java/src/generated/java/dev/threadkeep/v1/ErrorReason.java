@@ -384,6 +384,26 @@ public enum ErrorReason
    * <code>ERROR_REASON_AUDIT_LOG_UNAVAILABLE = 40;</code>
    */
   ERROR_REASON_AUDIT_LOG_UNAVAILABLE(40),
+  /**
+   * <pre>
+   * The server has no retention policies: the setting retention_policies_file names no file. Set it on the server. Code
+   * FAILED_PRECONDITION.
+   * {"reason":"RETENTION_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_RETENTION_NOT_CONFIGURED = 41;</code>
+   */
+  ERROR_REASON_RETENTION_NOT_CONFIGURED(41),
+  /**
+   * <pre>
+   * The archive of retention cannot be used: its storage failed, an archive is gone or not the one that was written, or a session
+   * cannot be restored from it. The message says which. Code FAILED_PRECONDITION.
+   * {"reason":"ARCHIVE_FAILED","domain":"threadkeep.dev","metadata":{"problem":"there is no archive a/b.jsonl.gz"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_ARCHIVE_FAILED = 42;</code>
+   */
+  ERROR_REASON_ARCHIVE_FAILED(42),
   UNRECOGNIZED(-1),
   ;
 
@@ -764,6 +784,26 @@ public enum ErrorReason
    * <code>ERROR_REASON_AUDIT_LOG_UNAVAILABLE = 40;</code>
    */
   public static final int ERROR_REASON_AUDIT_LOG_UNAVAILABLE_VALUE = 40;
+  /**
+   * <pre>
+   * The server has no retention policies: the setting retention_policies_file names no file. Set it on the server. Code
+   * FAILED_PRECONDITION.
+   * {"reason":"RETENTION_NOT_CONFIGURED","domain":"threadkeep.dev","metadata":{}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_RETENTION_NOT_CONFIGURED = 41;</code>
+   */
+  public static final int ERROR_REASON_RETENTION_NOT_CONFIGURED_VALUE = 41;
+  /**
+   * <pre>
+   * The archive of retention cannot be used: its storage failed, an archive is gone or not the one that was written, or a session
+   * cannot be restored from it. The message says which. Code FAILED_PRECONDITION.
+   * {"reason":"ARCHIVE_FAILED","domain":"threadkeep.dev","metadata":{"problem":"there is no archive a/b.jsonl.gz"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_ARCHIVE_FAILED = 42;</code>
+   */
+  public static final int ERROR_REASON_ARCHIVE_FAILED_VALUE = 42;
 
 
   public final int getNumber() {
@@ -829,6 +869,8 @@ public enum ErrorReason
       case 38: return ERROR_REASON_HISTORY_UNKNOWN;
       case 39: return ERROR_REASON_WEBHOOK_FAILED;
       case 40: return ERROR_REASON_AUDIT_LOG_UNAVAILABLE;
+      case 41: return ERROR_REASON_RETENTION_NOT_CONFIGURED;
+      case 42: return ERROR_REASON_ARCHIVE_FAILED;
       default: return null;
     }
   }

@@ -36,7 +36,7 @@ public final class ErrorReasonOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n threadkeep/v1/error_reason.proto\022\rthre" +
-      "adkeep.v1*\204\013\n\013ErrorReason\022\034\n\030ERROR_REASO" +
+      "adkeep.v1*\320\013\n\013ErrorReason\022\034\n\030ERROR_REASO" +
       "N_UNSPECIFIED\020\000\022\036\n\032ERROR_REASON_INVALID_" +
       "FIELD\020\001\022#\n\037ERROR_REASON_INVALID_PAGE_TOK" +
       "EN\020\002\022 \n\034ERROR_REASON_EVENT_TOO_LARGE\020\003\022 " +
@@ -71,9 +71,11 @@ public final class ErrorReasonOuterClass {
       "\022#\n\037ERROR_REASON_OPERATION_CONFLICT\020#\022 \n" +
       "\034ERROR_REASON_HISTORY_UNKNOWN\020&\022\037\n\033ERROR" +
       "_REASON_WEBHOOK_FAILED\020\'\022&\n\"ERROR_REASON" +
-      "_AUDIT_LOG_UNAVAILABLE\020(BU\n\021dev.threadke" +
-      "ep.v1P\001Z>github.com/threadkeep/threadkee" +
-      "p-go/threadkeep/v1;threadkeepv1b\006proto3"
+      "_AUDIT_LOG_UNAVAILABLE\020(\022)\n%ERROR_REASON" +
+      "_RETENTION_NOT_CONFIGURED\020)\022\037\n\033ERROR_REA" +
+      "SON_ARCHIVE_FAILED\020*BU\n\021dev.threadkeep.v" +
+      "1P\001Z>github.com/threadkeep/threadkeep-go" +
+      "/threadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

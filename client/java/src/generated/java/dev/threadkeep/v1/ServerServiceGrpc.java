@@ -4,7 +4,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Describes the server.
+ * Describes the server, and has the calls of its operators.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -79,6 +79,101 @@ public final class ServerServiceGrpc {
     return getListAuditRecordsMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.RunRetentionRequest,
+      dev.threadkeep.v1.RunRetentionResponse> getRunRetentionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "RunRetention",
+      requestType = dev.threadkeep.v1.RunRetentionRequest.class,
+      responseType = dev.threadkeep.v1.RunRetentionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.RunRetentionRequest,
+      dev.threadkeep.v1.RunRetentionResponse> getRunRetentionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.RunRetentionRequest, dev.threadkeep.v1.RunRetentionResponse> getRunRetentionMethod;
+    if ((getRunRetentionMethod = ServerServiceGrpc.getRunRetentionMethod) == null) {
+      synchronized (ServerServiceGrpc.class) {
+        if ((getRunRetentionMethod = ServerServiceGrpc.getRunRetentionMethod) == null) {
+          ServerServiceGrpc.getRunRetentionMethod = getRunRetentionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.RunRetentionRequest, dev.threadkeep.v1.RunRetentionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "RunRetention"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.RunRetentionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.RunRetentionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ServerServiceMethodDescriptorSupplier("RunRetention"))
+              .build();
+        }
+      }
+    }
+    return getRunRetentionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ListRetentionReceiptsRequest,
+      dev.threadkeep.v1.ListRetentionReceiptsResponse> getListRetentionReceiptsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListRetentionReceipts",
+      requestType = dev.threadkeep.v1.ListRetentionReceiptsRequest.class,
+      responseType = dev.threadkeep.v1.ListRetentionReceiptsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ListRetentionReceiptsRequest,
+      dev.threadkeep.v1.ListRetentionReceiptsResponse> getListRetentionReceiptsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ListRetentionReceiptsRequest, dev.threadkeep.v1.ListRetentionReceiptsResponse> getListRetentionReceiptsMethod;
+    if ((getListRetentionReceiptsMethod = ServerServiceGrpc.getListRetentionReceiptsMethod) == null) {
+      synchronized (ServerServiceGrpc.class) {
+        if ((getListRetentionReceiptsMethod = ServerServiceGrpc.getListRetentionReceiptsMethod) == null) {
+          ServerServiceGrpc.getListRetentionReceiptsMethod = getListRetentionReceiptsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ListRetentionReceiptsRequest, dev.threadkeep.v1.ListRetentionReceiptsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListRetentionReceipts"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListRetentionReceiptsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListRetentionReceiptsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ServerServiceMethodDescriptorSupplier("ListRetentionReceipts"))
+              .build();
+        }
+      }
+    }
+    return getListRetentionReceiptsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.RestoreSessionRequest,
+      dev.threadkeep.v1.RestoreSessionResponse> getRestoreSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "RestoreSession",
+      requestType = dev.threadkeep.v1.RestoreSessionRequest.class,
+      responseType = dev.threadkeep.v1.RestoreSessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.RestoreSessionRequest,
+      dev.threadkeep.v1.RestoreSessionResponse> getRestoreSessionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.RestoreSessionRequest, dev.threadkeep.v1.RestoreSessionResponse> getRestoreSessionMethod;
+    if ((getRestoreSessionMethod = ServerServiceGrpc.getRestoreSessionMethod) == null) {
+      synchronized (ServerServiceGrpc.class) {
+        if ((getRestoreSessionMethod = ServerServiceGrpc.getRestoreSessionMethod) == null) {
+          ServerServiceGrpc.getRestoreSessionMethod = getRestoreSessionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.RestoreSessionRequest, dev.threadkeep.v1.RestoreSessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "RestoreSession"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.RestoreSessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.RestoreSessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ServerServiceMethodDescriptorSupplier("RestoreSession"))
+              .build();
+        }
+      }
+    }
+    return getRestoreSessionMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -140,7 +235,7 @@ public final class ServerServiceGrpc {
 
   /**
    * <pre>
-   * Describes the server.
+   * Describes the server, and has the calls of its operators.
    * </pre>
    */
   public interface AsyncService {
@@ -168,12 +263,54 @@ public final class ServerServiceGrpc {
         io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListAuditRecordsResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListAuditRecordsMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+     * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+     * is deleted only if it is what was archived. The server runs the policies by itself, too.
+     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+     * response has those only.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+     * </pre>
+     */
+    default void runRetention(dev.threadkeep.v1.RunRetentionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.RunRetentionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getRunRetentionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+     * user or an app those of its sessions.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+     * </pre>
+     */
+    default void listRetentionReceipts(dev.threadkeep.v1.ListRetentionReceiptsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListRetentionReceiptsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListRetentionReceiptsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+     * another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+     * is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+     * Policies do not select the session by its age for a week.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+     * PERMISSION_DENIED.
+     * </pre>
+     */
+    default void restoreSession(dev.threadkeep.v1.RestoreSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.RestoreSessionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getRestoreSessionMethod(), responseObserver);
+    }
   }
 
   /**
    * Base class for the server implementation of the service ServerService.
    * <pre>
-   * Describes the server.
+   * Describes the server, and has the calls of its operators.
    * </pre>
    */
   public static abstract class ServerServiceImplBase
@@ -187,7 +324,7 @@ public final class ServerServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service ServerService.
    * <pre>
-   * Describes the server.
+   * Describes the server, and has the calls of its operators.
    * </pre>
    */
   public static final class ServerServiceStub
@@ -228,12 +365,57 @@ public final class ServerServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getListAuditRecordsMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+     * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+     * is deleted only if it is what was archived. The server runs the policies by itself, too.
+     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+     * response has those only.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+     * </pre>
+     */
+    public void runRetention(dev.threadkeep.v1.RunRetentionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.RunRetentionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getRunRetentionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+     * user or an app those of its sessions.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+     * </pre>
+     */
+    public void listRetentionReceipts(dev.threadkeep.v1.ListRetentionReceiptsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListRetentionReceiptsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListRetentionReceiptsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+     * another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+     * is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+     * Policies do not select the session by its age for a week.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+     * PERMISSION_DENIED.
+     * </pre>
+     */
+    public void restoreSession(dev.threadkeep.v1.RestoreSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.RestoreSessionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getRestoreSessionMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
    * A stub to allow clients to do synchronous rpc calls to service ServerService.
    * <pre>
-   * Describes the server.
+   * Describes the server, and has the calls of its operators.
    * </pre>
    */
   public static final class ServerServiceBlockingV2Stub
@@ -272,12 +454,54 @@ public final class ServerServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getListAuditRecordsMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+     * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+     * is deleted only if it is what was archived. The server runs the policies by itself, too.
+     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+     * response has those only.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+     * </pre>
+     */
+    public dev.threadkeep.v1.RunRetentionResponse runRetention(dev.threadkeep.v1.RunRetentionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getRunRetentionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+     * user or an app those of its sessions.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListRetentionReceiptsResponse listRetentionReceipts(dev.threadkeep.v1.ListRetentionReceiptsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListRetentionReceiptsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+     * another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+     * is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+     * Policies do not select the session by its age for a week.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+     * PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.RestoreSessionResponse restoreSession(dev.threadkeep.v1.RestoreSessionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getRestoreSessionMethod(), getCallOptions(), request);
+    }
   }
 
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service ServerService.
    * <pre>
-   * Describes the server.
+   * Describes the server, and has the calls of its operators.
    * </pre>
    */
   public static final class ServerServiceBlockingStub
@@ -316,12 +540,54 @@ public final class ServerServiceGrpc {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getListAuditRecordsMethod(), getCallOptions(), request);
     }
+
+    /**
+     * <pre>
+     * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+     * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+     * is deleted only if it is what was archived. The server runs the policies by itself, too.
+     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+     * response has those only.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+     * </pre>
+     */
+    public dev.threadkeep.v1.RunRetentionResponse runRetention(dev.threadkeep.v1.RunRetentionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getRunRetentionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+     * user or an app those of its sessions.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListRetentionReceiptsResponse listRetentionReceipts(dev.threadkeep.v1.ListRetentionReceiptsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListRetentionReceiptsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+     * another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+     * is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+     * Policies do not select the session by its age for a week.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+     * PERMISSION_DENIED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.RestoreSessionResponse restoreSession(dev.threadkeep.v1.RestoreSessionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getRestoreSessionMethod(), getCallOptions(), request);
+    }
   }
 
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service ServerService.
    * <pre>
-   * Describes the server.
+   * Describes the server, and has the calls of its operators.
    * </pre>
    */
   public static final class ServerServiceFutureStub
@@ -362,10 +628,58 @@ public final class ServerServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getListAuditRecordsMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
+     * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
+     * is deleted only if it is what was archived. The server runs the policies by itself, too.
+     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
+     * response has those only.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.RunRetentionResponse> runRetention(
+        dev.threadkeep.v1.RunRetentionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getRunRetentionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
+     * user or an app those of its sessions.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListRetentionReceiptsResponse> listRetentionReceipts(
+        dev.threadkeep.v1.ListRetentionReceiptsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListRetentionReceiptsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Stores an archived session again: its events with their ids, seqs and bytes, its window, labels, metadata and state. It gets
+     * another uid, and its events other record times. The archive stays. An archive that is not what was written is refused, and so
+     * is one of a session whose name has other events now. A repeated call changes nothing, and continues one that was interrupted.
+     * Policies do not select the session by its age for a week.
+     * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, SESSION_NOT_FOUND (there is no archive of it), INVALID_FIELD,
+     * PERMISSION_DENIED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.RestoreSessionResponse> restoreSession(
+        dev.threadkeep.v1.RestoreSessionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getRestoreSessionMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_GET_SERVER_INFO = 0;
   private static final int METHODID_LIST_AUDIT_RECORDS = 1;
+  private static final int METHODID_RUN_RETENTION = 2;
+  private static final int METHODID_LIST_RETENTION_RECEIPTS = 3;
+  private static final int METHODID_RESTORE_SESSION = 4;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -391,6 +705,18 @@ public final class ServerServiceGrpc {
         case METHODID_LIST_AUDIT_RECORDS:
           serviceImpl.listAuditRecords((dev.threadkeep.v1.ListAuditRecordsRequest) request,
               (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListAuditRecordsResponse>) responseObserver);
+          break;
+        case METHODID_RUN_RETENTION:
+          serviceImpl.runRetention((dev.threadkeep.v1.RunRetentionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.RunRetentionResponse>) responseObserver);
+          break;
+        case METHODID_LIST_RETENTION_RECEIPTS:
+          serviceImpl.listRetentionReceipts((dev.threadkeep.v1.ListRetentionReceiptsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListRetentionReceiptsResponse>) responseObserver);
+          break;
+        case METHODID_RESTORE_SESSION:
+          serviceImpl.restoreSession((dev.threadkeep.v1.RestoreSessionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.RestoreSessionResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -424,6 +750,27 @@ public final class ServerServiceGrpc {
               dev.threadkeep.v1.ListAuditRecordsRequest,
               dev.threadkeep.v1.ListAuditRecordsResponse>(
                 service, METHODID_LIST_AUDIT_RECORDS)))
+        .addMethod(
+          getRunRetentionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.RunRetentionRequest,
+              dev.threadkeep.v1.RunRetentionResponse>(
+                service, METHODID_RUN_RETENTION)))
+        .addMethod(
+          getListRetentionReceiptsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ListRetentionReceiptsRequest,
+              dev.threadkeep.v1.ListRetentionReceiptsResponse>(
+                service, METHODID_LIST_RETENTION_RECEIPTS)))
+        .addMethod(
+          getRestoreSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.RestoreSessionRequest,
+              dev.threadkeep.v1.RestoreSessionResponse>(
+                service, METHODID_RESTORE_SESSION)))
         .build();
   }
 
@@ -474,6 +821,9 @@ public final class ServerServiceGrpc {
               .setSchemaDescriptor(new ServerServiceFileDescriptorSupplier())
               .addMethod(getGetServerInfoMethod())
               .addMethod(getListAuditRecordsMethod())
+              .addMethod(getRunRetentionMethod())
+              .addMethod(getListRetentionReceiptsMethod())
+              .addMethod(getRestoreSessionMethod())
               .build();
         }
       }

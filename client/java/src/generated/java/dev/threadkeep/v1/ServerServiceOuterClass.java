@@ -27,6 +27,36 @@ public final class ServerServiceOuterClass {
         (com.google.protobuf.ExtensionRegistryLite) registry);
   }
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_RunRetentionRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_RunRetentionRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_RunRetentionResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_RunRetentionResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListRetentionReceiptsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListRetentionReceiptsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_ListRetentionReceiptsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_ListRetentionReceiptsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_RestoreSessionRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_RestoreSessionRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_threadkeep_v1_RestoreSessionResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_threadkeep_v1_RestoreSessionResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_ListAuditRecordsRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -92,151 +122,222 @@ public final class ServerServiceOuterClass {
     java.lang.String[] descriptorData = {
       "\n\"threadkeep/v1/server_service.proto\022\rth" +
       "readkeep.v1\032\037google/protobuf/timestamp.p" +
-      "roto\032\032threadkeep/v1/access.proto\"\322\002\n\027Lis" +
-      "tAuditRecordsRequest\022\026\n\006method\030\001 \001(\tR\006me" +
-      "thod\022)\n\016caller_user_id\030\002 \001(\tH\000R\014callerUs" +
-      "erId\210\001\001\022\035\n\nsession_id\030\003 \001(\tR\tsessionId\022\030" +
-      "\n\007outcome\030\004 \001(\tR\007outcome\0227\n\tfrom_time\030\005 " +
-      "\001(\0132\032.google.protobuf.TimestampR\010fromTim" +
-      "e\0223\n\007to_time\030\006 \001(\0132\032.google.protobuf.Tim" +
-      "estampR\006toTime\022\033\n\tpage_size\030\007 \001(\005R\010pageS" +
-      "ize\022\035\n\npage_token\030\010 \001(\tR\tpageTokenB\021\n\017_c" +
-      "aller_user_id\"x\n\030ListAuditRecordsRespons" +
-      "e\0224\n\007records\030\001 \003(\0132\032.threadkeep.v1.Audit" +
-      "RecordR\007records\022&\n\017next_page_token\030\002 \001(\t" +
-      "R\rnextPageToken\"\301\002\n\013AuditRecord\0229\n\nbegin" +
-      "_time\030\001 \001(\0132\032.google.protobuf.TimestampR" +
-      "\tbeginTime\022\026\n\006method\030\002 \001(\tR\006method\022)\n\016ca" +
-      "ller_user_id\030\003 \001(\tH\000R\014callerUserId\210\001\001\022\"\n" +
-      "\ncaller_app\030\004 \001(\tH\001R\tcallerApp\210\001\001\022\022\n\004pee" +
-      "r\030\005 \001(\tR\004peer\022\037\n\013target_json\030\006 \001(\tR\ntarg" +
-      "etJson\022\030\n\007outcome\030\007 \001(\tR\007outcome\022\037\n\013dura" +
-      "tion_ms\030\010 \001(\001R\ndurationMsB\021\n\017_caller_use" +
-      "r_idB\r\n\013_caller_app\"\315\002\n\014ServerLimits\022&\n\017" +
-      "max_event_bytes\030\001 \001(\003R\rmaxEventBytes\022(\n\020" +
-      "max_batch_events\030\002 \001(\005R\016maxBatchEvents\022&" +
-      "\n\017max_batch_bytes\030\003 \001(\003R\rmaxBatchBytes\022\"" +
-      "\n\rmax_page_size\030\004 \001(\005R\013maxPageSize\022,\n\022ma" +
-      "x_response_bytes\030\005 \001(\003R\020maxResponseBytes" +
-      "\022=\n\033default_session_ttl_seconds\030\006 \001(\003R\030d" +
-      "efaultSessionTtlSeconds\0222\n\025default_conte" +
-      "xt_bytes\030\007 \001(\003R\023defaultContextBytes\"N\n\021S" +
-      "earchIndexStatus\022\030\n\007enabled\030\001 \001(\010R\007enabl" +
-      "ed\022\037\n\013lag_batches\030\002 \001(\003R\nlagBatches\"E\n\017E" +
-      "mbeddingStatus\022\030\n\007enabled\030\001 \001(\010R\007enabled" +
-      "\022\030\n\007waiting\030\002 \001(\003R\007waiting\"Y\n\013QuotaStatu" +
-      "s\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005limit\030\002 \001(\001R\005li" +
-      "mit\022\027\n\004used\030\003 \001(\001H\000R\004used\210\001\001B\007\n\005_used\"\231\002" +
-      "\n\014CallerStatus\022$\n\rauthenticated\030\001 \001(\010R\ra" +
-      "uthenticated\022\026\n\006tenant\030\002 \001(\tR\006tenant\022\020\n\003" +
-      "app\030\003 \001(\tR\003app\022\027\n\007user_id\030\004 \001(\tR\006userId\022" +
-      "/\n\005roles\030\005 \003(\0162\031.threadkeep.v1.AccessRol" +
-      "eR\005roles\022;\n\013expire_time\030\006 \001(\0132\032.google.p" +
-      "rotobuf.TimestampR\nexpireTime\0222\n\006quotas\030" +
-      "\007 \003(\0132\032.threadkeep.v1.QuotaStatusR\006quota" +
-      "s\"\206\002\n\013FleetServer\022\016\n\002id\030\001 \001(\tR\002id\022\030\n\007ver" +
-      "sion\030\002 \001(\tR\007version\0229\n\nstart_time\030\003 \001(\0132" +
-      "\032.google.protobuf.TimestampR\tstartTime\0227" +
-      "\n\tseen_time\030\004 \001(\0132\032.google.protobuf.Time" +
-      "stampR\010seenTime\022\'\n\017metrics_address\030\005 \001(\t" +
-      "R\016metricsAddress\022\034\n\tanswering\030\006 \001(\010R\tans" +
-      "wering\022\022\n\004gone\030\007 \001(\010R\004gone\"=\n\024GetServerI" +
-      "nfoRequest\022%\n\016include_totals\030\001 \001(\010R\rincl" +
-      "udeTotals\"\265\005\n\025GetServerInfoResponse\022\030\n\007v" +
-      "ersion\030\001 \001(\tR\007version\022\026\n\006engine\030\002 \001(\tR\006e" +
-      "ngine\022\036\n\ndurability\030\003 \001(\tR\ndurability\0223\n" +
-      "\006limits\030\004 \001(\0132\033.threadkeep.v1.ServerLimi" +
-      "tsR\006limits\022\"\n\014capabilities\030\005 \003(\tR\014capabi" +
-      "lities\022%\n\016schema_version\030\006 \001(\005R\rschemaVe" +
-      "rsion\022C\n\014search_index\030\007 \001(\0132 .threadkeep" +
-      ".v1.SearchIndexStatusR\013searchIndex\022%\n\016to" +
-      "tal_sessions\030\010 \001(\003R\rtotalSessions\022!\n\014tot" +
-      "al_events\030\t \001(\003R\013totalEvents\022\031\n\010store_id" +
-      "\030\n \001(\tR\007storeId\022#\n\rtoken_counter\030\013 \001(\tR\014" +
-      "tokenCounter\022)\n\020summarizer_model\030\014 \001(\tR\017" +
-      "summarizerModel\022%\n\016embedder_model\030\r \001(\tR" +
-      "\rembedderModel\022>\n\nembeddings\030\016 \001(\0132\036.thr" +
-      "eadkeep.v1.EmbeddingStatusR\nembeddings\0223" +
-      "\n\006caller\030\017 \001(\0132\033.threadkeep.v1.CallerSta" +
-      "tusR\006caller\0224\n\007servers\030\020 \003(\0132\032.threadkee" +
-      "p.v1.FleetServerR\007servers2\342\001\n\rServerServ" +
-      "ice\022c\n\rGetServerInfo\022#.threadkeep.v1.Get" +
-      "ServerInfoRequest\032$.threadkeep.v1.GetSer" +
-      "verInfoResponse\"\007\220\002\001\210\266\030\001\022l\n\020ListAuditRec" +
-      "ords\022&.threadkeep.v1.ListAuditRecordsReq" +
-      "uest\032\'.threadkeep.v1.ListAuditRecordsRes" +
-      "ponse\"\007\220\002\001\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z>g" +
-      "ithub.com/threadkeep/threadkeep-go/threa" +
-      "dkeep/v1;threadkeepv1b\006proto3"
+      "roto\032\032threadkeep/v1/access.proto\032\035thread" +
+      "keep/v1/retention.proto\032\033threadkeep/v1/s" +
+      "ession.proto\"\216\001\n\023RunRetentionRequest\022\032\n\010" +
+      "policies\030\001 \003(\tR\010policies\022!\n\014max_sessions" +
+      "\030\002 \001(\005R\013maxSessions\022\027\n\007dry_run\030\003 \001(\010R\006dr" +
+      "yRun\022\037\n\013ignore_hold\030\004 \001(\010R\nignoreHold\"\311\001" +
+      "\n\024RunRetentionResponse\022\025\n\006run_id\030\001 \001(\tR\005" +
+      "runId\022;\n\010receipts\030\002 \003(\0132\037.threadkeep.v1." +
+      "RetentionReceiptR\010receipts\0225\n\006totals\030\003 \003" +
+      "(\0132\035.threadkeep.v1.RetentionTotalR\006total" +
+      "s\022\022\n\004more\030\004 \001(\010R\004more\022\022\n\004held\030\005 \001(\tR\004hel" +
+      "d\"\261\001\n\034ListRetentionReceiptsRequest\022\025\n\003ap" +
+      "p\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006user" +
+      "Id\022\035\n\nsession_id\030\003 \001(\tR\tsessionId\022\033\n\tpag" +
+      "e_size\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001" +
+      "(\tR\tpageTokenB\006\n\004_app\"\204\001\n\035ListRetentionR" +
+      "eceiptsResponse\022;\n\010receipts\030\001 \003(\0132\037.thre" +
+      "adkeep.v1.RetentionReceiptR\010receipts\022&\n\017" +
+      "next_page_token\030\002 \001(\tR\rnextPageToken\"k\n\025" +
+      "RestoreSessionRequest\0223\n\007session\030\001 \001(\0132\031" +
+      ".threadkeep.v1.SessionRefR\007session\022\035\n\nre" +
+      "ceipt_id\030\002 \001(\tR\treceiptId\"\237\001\n\026RestoreSes" +
+      "sionResponse\0229\n\007receipt\030\001 \001(\0132\037.threadke" +
+      "ep.v1.RetentionReceiptR\007receipt\022\'\n\017resto" +
+      "red_events\030\002 \001(\003R\016restoredEvents\022!\n\014foun" +
+      "d_events\030\003 \001(\003R\013foundEvents\"\322\002\n\027ListAudi" +
+      "tRecordsRequest\022\026\n\006method\030\001 \001(\tR\006method\022" +
+      ")\n\016caller_user_id\030\002 \001(\tH\000R\014callerUserId\210" +
+      "\001\001\022\035\n\nsession_id\030\003 \001(\tR\tsessionId\022\030\n\007out" +
+      "come\030\004 \001(\tR\007outcome\0227\n\tfrom_time\030\005 \001(\0132\032" +
+      ".google.protobuf.TimestampR\010fromTime\0223\n\007" +
+      "to_time\030\006 \001(\0132\032.google.protobuf.Timestam" +
+      "pR\006toTime\022\033\n\tpage_size\030\007 \001(\005R\010pageSize\022\035" +
+      "\n\npage_token\030\010 \001(\tR\tpageTokenB\021\n\017_caller" +
+      "_user_id\"x\n\030ListAuditRecordsResponse\0224\n\007" +
+      "records\030\001 \003(\0132\032.threadkeep.v1.AuditRecor" +
+      "dR\007records\022&\n\017next_page_token\030\002 \001(\tR\rnex" +
+      "tPageToken\"\301\002\n\013AuditRecord\0229\n\nbegin_time" +
+      "\030\001 \001(\0132\032.google.protobuf.TimestampR\tbegi" +
+      "nTime\022\026\n\006method\030\002 \001(\tR\006method\022)\n\016caller_" +
+      "user_id\030\003 \001(\tH\000R\014callerUserId\210\001\001\022\"\n\ncall" +
+      "er_app\030\004 \001(\tH\001R\tcallerApp\210\001\001\022\022\n\004peer\030\005 \001" +
+      "(\tR\004peer\022\037\n\013target_json\030\006 \001(\tR\ntargetJso" +
+      "n\022\030\n\007outcome\030\007 \001(\tR\007outcome\022\037\n\013duration_" +
+      "ms\030\010 \001(\001R\ndurationMsB\021\n\017_caller_user_idB" +
+      "\r\n\013_caller_app\"\315\002\n\014ServerLimits\022&\n\017max_e" +
+      "vent_bytes\030\001 \001(\003R\rmaxEventBytes\022(\n\020max_b" +
+      "atch_events\030\002 \001(\005R\016maxBatchEvents\022&\n\017max" +
+      "_batch_bytes\030\003 \001(\003R\rmaxBatchBytes\022\"\n\rmax" +
+      "_page_size\030\004 \001(\005R\013maxPageSize\022,\n\022max_res" +
+      "ponse_bytes\030\005 \001(\003R\020maxResponseBytes\022=\n\033d" +
+      "efault_session_ttl_seconds\030\006 \001(\003R\030defaul" +
+      "tSessionTtlSeconds\0222\n\025default_context_by" +
+      "tes\030\007 \001(\003R\023defaultContextBytes\"N\n\021Search" +
+      "IndexStatus\022\030\n\007enabled\030\001 \001(\010R\007enabled\022\037\n" +
+      "\013lag_batches\030\002 \001(\003R\nlagBatches\"E\n\017Embedd" +
+      "ingStatus\022\030\n\007enabled\030\001 \001(\010R\007enabled\022\030\n\007w" +
+      "aiting\030\002 \001(\003R\007waiting\"Y\n\013QuotaStatus\022\022\n\004" +
+      "name\030\001 \001(\tR\004name\022\024\n\005limit\030\002 \001(\001R\005limit\022\027" +
+      "\n\004used\030\003 \001(\001H\000R\004used\210\001\001B\007\n\005_used\"\231\002\n\014Cal" +
+      "lerStatus\022$\n\rauthenticated\030\001 \001(\010R\rauthen" +
+      "ticated\022\026\n\006tenant\030\002 \001(\tR\006tenant\022\020\n\003app\030\003" +
+      " \001(\tR\003app\022\027\n\007user_id\030\004 \001(\tR\006userId\022/\n\005ro" +
+      "les\030\005 \003(\0162\031.threadkeep.v1.AccessRoleR\005ro" +
+      "les\022;\n\013expire_time\030\006 \001(\0132\032.google.protob" +
+      "uf.TimestampR\nexpireTime\0222\n\006quotas\030\007 \003(\013" +
+      "2\032.threadkeep.v1.QuotaStatusR\006quotas\"\206\002\n" +
+      "\013FleetServer\022\016\n\002id\030\001 \001(\tR\002id\022\030\n\007version\030" +
+      "\002 \001(\tR\007version\0229\n\nstart_time\030\003 \001(\0132\032.goo" +
+      "gle.protobuf.TimestampR\tstartTime\0227\n\tsee" +
+      "n_time\030\004 \001(\0132\032.google.protobuf.Timestamp" +
+      "R\010seenTime\022\'\n\017metrics_address\030\005 \001(\tR\016met" +
+      "ricsAddress\022\034\n\tanswering\030\006 \001(\010R\tanswerin" +
+      "g\022\022\n\004gone\030\007 \001(\010R\004gone\"=\n\024GetServerInfoRe" +
+      "quest\022%\n\016include_totals\030\001 \001(\010R\rincludeTo" +
+      "tals\"\265\005\n\025GetServerInfoResponse\022\030\n\007versio" +
+      "n\030\001 \001(\tR\007version\022\026\n\006engine\030\002 \001(\tR\006engine" +
+      "\022\036\n\ndurability\030\003 \001(\tR\ndurability\0223\n\006limi" +
+      "ts\030\004 \001(\0132\033.threadkeep.v1.ServerLimitsR\006l" +
+      "imits\022\"\n\014capabilities\030\005 \003(\tR\014capabilitie" +
+      "s\022%\n\016schema_version\030\006 \001(\005R\rschemaVersion" +
+      "\022C\n\014search_index\030\007 \001(\0132 .threadkeep.v1.S" +
+      "earchIndexStatusR\013searchIndex\022%\n\016total_s" +
+      "essions\030\010 \001(\003R\rtotalSessions\022!\n\014total_ev" +
+      "ents\030\t \001(\003R\013totalEvents\022\031\n\010store_id\030\n \001(" +
+      "\tR\007storeId\022#\n\rtoken_counter\030\013 \001(\tR\014token" +
+      "Counter\022)\n\020summarizer_model\030\014 \001(\tR\017summa" +
+      "rizerModel\022%\n\016embedder_model\030\r \001(\tR\rembe" +
+      "dderModel\022>\n\nembeddings\030\016 \001(\0132\036.threadke" +
+      "ep.v1.EmbeddingStatusR\nembeddings\0223\n\006cal" +
+      "ler\030\017 \001(\0132\033.threadkeep.v1.CallerStatusR\006" +
+      "caller\0224\n\007servers\030\020 \003(\0132\032.threadkeep.v1." +
+      "FleetServerR\007servers2\251\004\n\rServerService\022c" +
+      "\n\rGetServerInfo\022#.threadkeep.v1.GetServe" +
+      "rInfoRequest\032$.threadkeep.v1.GetServerIn" +
+      "foResponse\"\007\220\002\001\210\266\030\001\022l\n\020ListAuditRecords\022" +
+      "&.threadkeep.v1.ListAuditRecordsRequest\032" +
+      "\'.threadkeep.v1.ListAuditRecordsResponse" +
+      "\"\007\220\002\001\210\266\030\005\022`\n\014RunRetention\022\".threadkeep.v" +
+      "1.RunRetentionRequest\032#.threadkeep.v1.Ru" +
+      "nRetentionResponse\"\007\220\002\000\210\266\030\005\022{\n\025ListReten" +
+      "tionReceipts\022+.threadkeep.v1.ListRetenti" +
+      "onReceiptsRequest\032,.threadkeep.v1.ListRe" +
+      "tentionReceiptsResponse\"\007\220\002\001\210\266\030\005\022f\n\016Rest" +
+      "oreSession\022$.threadkeep.v1.RestoreSessio" +
+      "nRequest\032%.threadkeep.v1.RestoreSessionR" +
+      "esponse\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z" +
+      ">github.com/threadkeep/threadkeep-go/thr" +
+      "eadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
           com.google.protobuf.TimestampProto.getDescriptor(),
           dev.threadkeep.v1.Access.getDescriptor(),
+          dev.threadkeep.v1.Retention.getDescriptor(),
+          dev.threadkeep.v1.SessionOuterClass.getDescriptor(),
         });
-    internal_static_threadkeep_v1_ListAuditRecordsRequest_descriptor =
+    internal_static_threadkeep_v1_RunRetentionRequest_descriptor =
       getDescriptor().getMessageTypes().get(0);
+    internal_static_threadkeep_v1_RunRetentionRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_RunRetentionRequest_descriptor,
+        new java.lang.String[] { "Policies", "MaxSessions", "DryRun", "IgnoreHold", });
+    internal_static_threadkeep_v1_RunRetentionResponse_descriptor =
+      getDescriptor().getMessageTypes().get(1);
+    internal_static_threadkeep_v1_RunRetentionResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_RunRetentionResponse_descriptor,
+        new java.lang.String[] { "RunId", "Receipts", "Totals", "More", "Held", });
+    internal_static_threadkeep_v1_ListRetentionReceiptsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(2);
+    internal_static_threadkeep_v1_ListRetentionReceiptsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListRetentionReceiptsRequest_descriptor,
+        new java.lang.String[] { "App", "UserId", "SessionId", "PageSize", "PageToken", });
+    internal_static_threadkeep_v1_ListRetentionReceiptsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(3);
+    internal_static_threadkeep_v1_ListRetentionReceiptsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_ListRetentionReceiptsResponse_descriptor,
+        new java.lang.String[] { "Receipts", "NextPageToken", });
+    internal_static_threadkeep_v1_RestoreSessionRequest_descriptor =
+      getDescriptor().getMessageTypes().get(4);
+    internal_static_threadkeep_v1_RestoreSessionRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_RestoreSessionRequest_descriptor,
+        new java.lang.String[] { "Session", "ReceiptId", });
+    internal_static_threadkeep_v1_RestoreSessionResponse_descriptor =
+      getDescriptor().getMessageTypes().get(5);
+    internal_static_threadkeep_v1_RestoreSessionResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_threadkeep_v1_RestoreSessionResponse_descriptor,
+        new java.lang.String[] { "Receipt", "RestoredEvents", "FoundEvents", });
+    internal_static_threadkeep_v1_ListAuditRecordsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(6);
     internal_static_threadkeep_v1_ListAuditRecordsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListAuditRecordsRequest_descriptor,
         new java.lang.String[] { "Method", "CallerUserId", "SessionId", "Outcome", "FromTime", "ToTime", "PageSize", "PageToken", });
     internal_static_threadkeep_v1_ListAuditRecordsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(1);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_threadkeep_v1_ListAuditRecordsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ListAuditRecordsResponse_descriptor,
         new java.lang.String[] { "Records", "NextPageToken", });
     internal_static_threadkeep_v1_AuditRecord_descriptor =
-      getDescriptor().getMessageTypes().get(2);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_threadkeep_v1_AuditRecord_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_AuditRecord_descriptor,
         new java.lang.String[] { "BeginTime", "Method", "CallerUserId", "CallerApp", "Peer", "TargetJson", "Outcome", "DurationMs", });
     internal_static_threadkeep_v1_ServerLimits_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_threadkeep_v1_ServerLimits_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ServerLimits_descriptor,
         new java.lang.String[] { "MaxEventBytes", "MaxBatchEvents", "MaxBatchBytes", "MaxPageSize", "MaxResponseBytes", "DefaultSessionTtlSeconds", "DefaultContextBytes", });
     internal_static_threadkeep_v1_SearchIndexStatus_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_threadkeep_v1_SearchIndexStatus_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_SearchIndexStatus_descriptor,
         new java.lang.String[] { "Enabled", "LagBatches", });
     internal_static_threadkeep_v1_EmbeddingStatus_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_threadkeep_v1_EmbeddingStatus_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_EmbeddingStatus_descriptor,
         new java.lang.String[] { "Enabled", "Waiting", });
     internal_static_threadkeep_v1_QuotaStatus_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_threadkeep_v1_QuotaStatus_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_QuotaStatus_descriptor,
         new java.lang.String[] { "Name", "Limit", "Used", });
     internal_static_threadkeep_v1_CallerStatus_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_threadkeep_v1_CallerStatus_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CallerStatus_descriptor,
         new java.lang.String[] { "Authenticated", "Tenant", "App", "UserId", "Roles", "ExpireTime", "Quotas", });
     internal_static_threadkeep_v1_FleetServer_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_threadkeep_v1_FleetServer_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_FleetServer_descriptor,
         new java.lang.String[] { "Id", "Version", "StartTime", "SeenTime", "MetricsAddress", "Answering", "Gone", });
     internal_static_threadkeep_v1_GetServerInfoRequest_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_threadkeep_v1_GetServerInfoRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetServerInfoRequest_descriptor,
         new java.lang.String[] { "IncludeTotals", });
     internal_static_threadkeep_v1_GetServerInfoResponse_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_threadkeep_v1_GetServerInfoResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetServerInfoResponse_descriptor,
@@ -244,6 +345,8 @@ public final class ServerServiceOuterClass {
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     dev.threadkeep.v1.Access.getDescriptor();
+    dev.threadkeep.v1.Retention.getDescriptor();
+    dev.threadkeep.v1.SessionOuterClass.getDescriptor();
     com.google.protobuf.ExtensionRegistry registry =
         com.google.protobuf.ExtensionRegistry.newInstance();
     registry.add(dev.threadkeep.v1.Access.requiredRole);

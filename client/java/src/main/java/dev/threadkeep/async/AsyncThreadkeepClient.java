@@ -320,6 +320,15 @@ public final class AsyncThreadkeepClient extends AsyncCalls {
   }
 
   /**
+   * Returns the retention of the server: policies that archive and delete old sessions.
+   *
+   * @return the handle
+   */
+  public AsyncRetentionHandle retention() {
+    return new AsyncRetentionHandle(this);
+  }
+
+  /**
    * Returns the recall tools for models, which the server runs; see {@link AsyncSessionHandle#callTool}.
    *
    * @return a future of the tools
