@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -42,13 +41,6 @@ class Place:
         with child(server_command(), self.log, env) as process:
             wait_for_port(process, self.port, self.log, START_SECONDS)
             yield process.pid
-
-    @contextlib.contextmanager
-    def killable(self) -> Iterator[tuple[int, float]]:
-        """The same; yields the process id and the seconds from the start of the process until it listened."""
-        began = time.monotonic()
-        with self.server() as pid:
-            yield pid, time.monotonic() - began
 
 
 @contextlib.contextmanager

@@ -128,6 +128,12 @@ class PostgresCluster:
         self.remove()
 
     @property
+    def pid(self) -> int:
+        """The process of the running server, whose children serve connections."""
+        assert self._process is not None, "it is not running"
+        return self._process.pid
+
+    @property
     def version(self) -> str:
         done = subprocess.run([self._binaries / "postgres", "--version"], check=True, capture_output=True, text=True)
         return done.stdout.strip()

@@ -60,16 +60,16 @@ def seeded(seed: object) -> random.Random:
 
 
 class Texts:
-    """Texts of the planned size, the same for the same seed. Few words are frequent and many are rare, as in a language."""
+    """Texts of a size, the same for the same seed. Few words are frequent and many are rare, as in a language."""
 
-    def __init__(self, plan: Plan) -> None:
-        chance = seeded(f"texts {plan.seed}")
+    def __init__(self, seed: int, size: int) -> None:
+        chance = seeded(f"texts {seed}")
         letters = "abcdefghiklmnoprstuvwy"
         words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(_WORDS)]
         weights = [1 / (rank + 1) for rank in range(_WORDS)]
-        needed = plan.event_bytes // 2 + 1
+        needed = size // 2 + 1
         self.words = words
-        self._texts = [" ".join(chance.choices(words, weights, k=needed))[: plan.event_bytes] for _ in range(_TEXTS)]
+        self._texts = [" ".join(chance.choices(words, weights, k=needed))[:size] for _ in range(_TEXTS)]
 
     def of(self, writer: str) -> Iterator[SessionEvent]:
         """Yields the events of a writer, of the user and of the assistant in turn, each with an id of its own."""

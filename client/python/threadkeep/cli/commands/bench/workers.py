@@ -31,7 +31,7 @@ class Workers:
         followed = {ref.session_id: plan.watched_by(number) for number, ref in enumerate(self.refs)}
         self.ledger = Ledger(followed)
         self._calls, self._streams, self._stop = calls, streams, stop
-        self._texts = Texts(plan)
+        self._texts = Texts(plan.seed, plan.event_bytes)
 
     async def write(self, number: int) -> None:
         """Appends until the load ends."""
