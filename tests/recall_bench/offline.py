@@ -11,7 +11,7 @@ import argparse
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,9 +22,9 @@ from threadkeep_server.domain.search import Candidate, Candidates, Scored, Texts
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import Query, parse
-from threadkeep_server.search.ranking.fusion import OF_MEANING, OF_SPELLING, nearness
+from threadkeep_server.search.ranking.fusion import NO_MEANING, OF_MEANING, OF_SPELLING, Meaning, Strength, nearness
 from threadkeep_server.search.ranking.relevance import QUESTIONS, TEXTS, answering, cosine_scale
-from threadkeep_server.search.ranking.scoring import DEFAULT, NO_MEANING, Weights, rank
+from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
 from .loaders import LAYOUTS, OWN, load
 from .local import LocalModel
@@ -162,7 +162,8 @@ def hybrid(conversation: Conversation, embedder: HashingEmbedder | LocalModel | 
     document = embedder.document if isinstance(embedder, LocalModel) else embedder.vector
     turns = [turn for _, turn in conversation.turns()]
     vectors = np.array([document(Texts(turn.text, turn.calls, turn.results, turn.media).of()) for turn in turns])
-    most = OF_MEANING if isinstance(embedder, LocalModel) else OF_SPELLING
+    spelling = isinstance(embedder, HashingEmbedder)
+    most = OF_SPELLING if spelling else OF_MEANING
     scale = cosine_scale(np.array(list(map(embedder.vector, QUESTIONS))), np.array(list(map(document, TEXTS))))
 
     def answer(question: Question) -> list[str]:
@@ -170,17 +171,16 @@ def hybrid(conversation: Conversation, embedder: HashingEmbedder | LocalModel | 
         cosines = vectors @ embedder.vector(question.text)
         near = [Scored(key, float(cosines[key])) for key in np.argsort(-cosines, kind="stable")[:NEAREST].tolist()]
         relevance = {each.key: scale.relevance(each.score) for each in near}
-        ranked = _in_context(documents, query, nearness(near, most * scale.certainty(float(np.median(cosines)))))
+        strength = Strength(most * scale.certainty(float(np.median(cosines))), spelling)
+        ranked = _in_context(documents, query, nearness(near, strength))
         scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
         return [documents.ids[each.key] for each in answering(scored, None)]
 
     return answer
 
 
-def _in_context(
-    documents: Documents, query: Query, meaning: Mapping[int, float] = NO_MEANING, weights: Weights = DEFAULT
-) -> list[Scored]:
-    candidates = documents.candidates(query, also=tuple(meaning))
+def _in_context(documents: Documents, query: Query, meaning: Meaning = NO_MEANING, weights: Weights = DEFAULT) -> list[Scored]:
+    candidates = documents.candidates(query, also=tuple(meaning.near))
     scored = rank(query, candidates, weights, meaning)
     if not query.is_question:
         return scored

@@ -8,26 +8,31 @@ import pytest
 
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.search import Scored
-from threadkeep_server.search.ranking.fusion import nearness, recency
+from threadkeep_server.search.ranking.fusion import NO_MEANING, Meaning, Strength, nearness, recency
+
+WHOLE = Strength(1.0)
 
 
 def test_nearness_is_between_the_farthest_and_the_nearest() -> None:
-    assert nearness([Scored(7, 0.9), Scored(8, 0.5), Scored(9, 0.1)]) == pytest.approx({7: 1.0, 8: 0.5, 9: 0.0})
+    near = nearness([Scored(7, 0.9), Scored(8, 0.5), Scored(9, 0.1)], WHOLE).near
+    assert near == pytest.approx({7: 1.0, 8: 0.5, 9: 0.0})
 
 
 def test_nearness_does_not_depend_on_the_scale_of_the_model() -> None:
     cosines = {7: 0.9, 8: 0.5, 9: 0.1}
     narrow = [Scored(key, 0.6 + cosine / 10) for key, cosine in cosines.items()]
-    assert nearness(narrow) == pytest.approx(nearness([Scored(key, cosine) for key, cosine in cosines.items()]))
+    wide = [Scored(key, cosine) for key, cosine in cosines.items()]
+    assert nearness(narrow, WHOLE).near == pytest.approx(nearness(wide, WHOLE).near)
 
 
 def test_nearness_of_one_or_no_document() -> None:
-    assert nearness([]) == {}
-    assert nearness([Scored(7, 0.2)]) == {7: 1.0}
+    assert nearness([], WHOLE) == NO_MEANING
+    assert nearness([Scored(7, 0.2)], WHOLE) == Meaning({7: 1.0})
 
 
 def test_nearness_counts_by_its_strength() -> None:
-    assert nearness([Scored(7, 0.9), Scored(8, 0.1)], 0.6) == {7: 0.6, 8: 0.0}
+    strength = Strength(0.6, spelling=True)
+    assert nearness([Scored(7, 0.9), Scored(8, 0.1)], strength) == Meaning({7: 0.6, 8: 0.0}, spelling=True)
 
 
 def test_recency_is_off_by_default() -> None:

@@ -12,6 +12,7 @@ from threadkeep_server.domain.search import Candidates
 from threadkeep_server.search.analysis.terms import QUESTION
 from threadkeep_server.search.intent import Intent
 from threadkeep_server.search.query import Query
+from threadkeep_server.search.ranking.fusion import Meaning
 from threadkeep_server.search.ranking.relevance import UNRELATED
 from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
@@ -151,11 +152,39 @@ def test_meaning_is_added_before_the_context() -> None:
     behind = candidate(3, "yes", session=8, seq=2)
     weights = replace(BARE, meaning=0.5, neighbors=0.8)
     found = Candidates([said, near, behind], 99)
-    scores = {each.key: each.score for each in rank(requested("tea"), found, weights, {2: 1.0})}
+    scores = {each.key: each.score for each in rank(requested("tea"), found, weights, Meaning({2: 1.0}))}
     assert scores[1] == pytest.approx(1.0)
     assert scores[2] == pytest.approx(0.5)
     assert 0 < scores[3] < scores[2]
-    assert [each.key for each in rank(requested("cake"), found, weights, {2: 1.0})] == [2, 3, 1], "without a word, by meaning"
+    assert [each.key for each in rank(requested("cake"), found, weights, Meaning({2: 1.0}))] == [2, 3, 1], (
+        "without a word, by meaning"
+    )
+
+
+def test_a_likeness_in_spelling_adds_nothing_to_words_that_say_more() -> None:
+    said, near, both = candidate(1, "tea cup", session=7), candidate(2, "infusion", session=8), candidate(3, "cup", session=9)
+    found, likeness = Candidates([said, near, both], 99), Meaning({2: 0.3, 3: 0.2}, spelling=True)
+    alone = {each.key: each.score for each in rank(requested("tea cup"), found, BARE)}
+    scores = {each.key: each.score for each in rank(requested("tea cup"), found, replace(BARE, meaning=1.0), likeness)}
+    assert scores == pytest.approx({1: 1.0, 2: 0.3, 3: alone[3] / alone[1]})
+
+
+def test_what_joins_without_a_word_does_not_change_the_scores_of_words() -> None:
+    found = [candidate(1, "tea", session=7), candidate(2, "tea x x x x x x", session=8)]
+    joined = [candidate(3, "yes " * 90, session=9), candidate(4, "no", session=9, seq=2)]
+    alone = rank(requested("tea"), Candidates(found, 99), BARE)
+    assert rank(requested("tea"), Candidates([*found, *joined], 99), BARE)[:2] == alone
+
+
+def test_what_a_message_gets_from_its_neighbor_counts_by_its_own_role() -> None:
+    asked = candidate(1, "tea x", session=7, seq=2, role=1)
+    before, behind = candidate(2, "green", session=7, seq=1, role=1), candidate(3, "black", session=7, seq=3, role=2)
+    found = Candidates([asked, before, behind], 99)
+    weights = replace(BARE, neighbors=0.4, behind=1.0, role=0.5)
+    for role, first in ((1, 2), (2, 3)):
+        query = replace(requested("tea"), intent=Intent(role))
+        scores = {each.key: each.score for each in rank(query, found, weights)}
+        assert scores[first] == pytest.approx(1.5 * scores[5 - first])
 
 
 def test_events_of_the_time_in_the_question_rank_higher() -> None:

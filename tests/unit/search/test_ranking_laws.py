@@ -16,6 +16,7 @@ from threadkeep_server.search.analysis.terms import QUESTION
 from threadkeep_server.search.intent import Intent
 from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking import term_hits
+from threadkeep_server.search.ranking.fusion import Meaning
 from threadkeep_server.search.ranking.scoring import rank
 
 WORDS = st.sampled_from(["tea", "cake", "ann", "bob", "京都", "ü", "x", "y", "z"])
@@ -50,10 +51,11 @@ def questions(draw: st.DrawFn) -> Query:
 
 
 @settings(max_examples=examples(150))
-@given(questions(), candidates(), st.dictionaries(st.integers(1, 99), st.floats(0, 1), max_size=5), st.randoms())
+@given(questions(), candidates(), st.dictionaries(st.integers(1, 99), st.floats(0, 1), max_size=5), st.booleans(), st.randoms())
 def test_scores_are_finite_ordered_and_independent_of_the_candidate_order(
-    query: Query, found: list[Candidate], meaning: dict[int, float], chance: random.Random
+    query: Query, found: list[Candidate], near: dict[int, float], spelling: bool, chance: random.Random
 ) -> None:
+    meaning = Meaning(near, spelling)
     frequencies = dict.fromkeys(query.terms, 50)
     first = rank(query, Candidates(found, 40, frequencies), meaning=meaning)
     assert sorted(scored.key for scored in first) == sorted(one.key for one in found)

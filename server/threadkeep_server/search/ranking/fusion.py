@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...domain.errors import InvalidField
 from ...domain.search import Scored
@@ -14,15 +15,34 @@ OF_SPELLING = 0.2
 """The same with an embedder that compares spellings, which words do better."""
 
 
-def nearness(nearest: Sequence[Scored], strength: float = 1.0) -> dict[int, float]:
-    """Returns how near documents are to a query in meaning, for `scoring.rank`: their score, a cosine, above the farthest of
-    them, in parts of the nearest's; from 0 to `strength`. Only the differences within one scope count: two texts that have
-    nothing in common have a cosine of 0.1 with one model and of 0.6 with the next. `nearest`: the best first; a single one has
-    `strength`."""
+class Strength(NamedTuple):
+    """What likeness counts next to words. `share`: see OF_MEANING. `spelling`: it compares spellings, see `Meaning`."""
+
+    share: float
+    spelling: bool = False
+
+
+class Meaning(NamedTuple):
+    """How `near` documents are to a query in meaning, by key, in parts of the score of the best one in words. `spelling`: only
+    spellings were compared. That is what words say already, so a document counts by the better of both, not by their sum."""
+
+    near: Mapping[int, float]
+    spelling: bool = False
+
+
+NO_MEANING = Meaning({})
+
+
+def nearness(nearest: Sequence[Scored], strength: Strength) -> Meaning:
+    """Returns how near documents are to a query in meaning: their score, a cosine, above the farthest of them, in parts of the
+    nearest's; from 0 to the share of `strength`. Only the differences within one scope count: two texts that have nothing in
+    common have a cosine of 0.1 with one model and of 0.6 with the next. `nearest`: the best first; a single one has the whole
+    share."""
     if not nearest:
-        return {}
+        return NO_MEANING
     best, least = nearest[0].score, nearest[-1].score
-    return {each.key: strength * ((each.score - least) / (best - least) if best > least else 1.0) for each in nearest}
+    near = {each.key: strength.share * ((each.score - least) / (best - least) if best > least else 1.0) for each in nearest}
+    return Meaning(near, strength.spelling)
 
 
 def recency(

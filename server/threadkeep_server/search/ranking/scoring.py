@@ -8,7 +8,7 @@ one half of the development set (tests/recall_bench/development) and measured on
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from ..analysis.scripts import script_of
 from ..analysis.terms import QUESTION
 from ..query import Query
 from . import term_hits
+from .fusion import NO_MEANING, Meaning
 from .relevance import UNRELATED
 from .term_hits import FIELDS, Floats, Hits, Ints, Tokens
 
@@ -69,7 +70,6 @@ _FEWEST_DOCUMENTS = 50
 # A pair of characters that no document contains usually spans two words.
 _OF_UNKNOWN_PAIR = 0.4
 _DIGIT = re.compile(r"\d")
-NO_MEANING: Mapping[int, float] = {}
 
 
 class _Sessions(NamedTuple):
@@ -86,14 +86,13 @@ def rank(
     query: Query,
     candidates: Candidates,
     weights: Weights = DEFAULT,
-    meaning: Mapping[int, float] = NO_MEANING,
+    meaning: Meaning = NO_MEANING,
     tokens: Tokens | None = None,
 ) -> list[Scored]:
     """Returns the candidates, best first; of equals, the later key first. Scores are finite, and 0 or more. The relevance of a
     candidate is the share of the query that it contains, or half of the share that an adjacent candidate contains.
 
-    `meaning`: how near the documents are to the query in meaning, by key, in parts of the score of the best in words, see
-    `fusion.nearness`. Both are added before the context counts: a list fused by ranks lets the weaker one decide half.
+    `meaning`: counts before the context does: a list fused by ranks lets the weaker one decide half.
 
     `tokens`: the terms of the candidates, if they are known already."""
     found = candidates.found
@@ -105,11 +104,13 @@ def rank(
     scores = by_term.sum(axis=0) + _lacking(by_term, read, sessions)
     scores += _phrases(query, read)
     scores += _spans(query, read)
-    if meaning and weights.meaning:
+    if meaning.near and weights.meaning:
+        near = weights.meaning * np.array([meaning.near.get(key, 0.0) for key in read.keys.tolist()])
         scores /= float(scores.max()) or 1.0
-        scores += weights.meaning * np.array([meaning.get(key, 0.0) for key in read.keys.tolist()])
-    scores *= _expected(query, read)
-    scores = _grouped(scores, read, sessions)
+        scores = np.maximum(scores, near) if meaning.spelling else scores + near
+    # Twice: what a message lends to its neighbors counts by what it is itself, and then by what the neighbor is.
+    expected = _expected(query, read)
+    scores = _grouped(scores * expected, read, sessions) * expected
     relevance = np.maximum(_relevance(query, read, sessions), UNRELATED * read.named)
     order = np.lexsort((-read.keys, -scores))
     return [Scored(found[place].key, float(scores[place]), float(relevance[place])) for place in order.tolist()]
@@ -143,7 +144,7 @@ class _Reading:
         counts = term_hits.count(hits, len(place), len(found), use.fields)
         known = np.array([candidates.frequencies.get(term, 0) for term in place], np.float64)
         counted = known.copy()
-        norm = np.repeat(_length_norm(tokens, use)[np.newaxis], max(len(place), 1), axis=0)
+        norm = np.repeat(_length_norm(tokens, counts.sum(axis=0) > 0, use)[np.newaxis], max(len(place), 1), axis=0)
         speakers = [place[name] for name in query.speakers if name in place]
         named = _count_speakers(counts, counted, norm, speakers, list(place), candidates, use)
         seen = (counts > 0).sum(axis=1)
@@ -165,12 +166,13 @@ class _Reading:
         )
 
 
-def _length_norm(tokens: Tokens, use: Weights) -> Floats:
-    """Returns the factor of BM25 by which long documents are held back. Those shorter than the mean count as of the mean: "yes"
-    is no better an answer for being short."""
+def _length_norm(tokens: Tokens, matching: NDArray[np.bool_], use: Weights) -> Floats:
+    """Returns the factor of BM25 by which long documents are held back. Those shorter than usual count as of the usual length:
+    "yes" is no better an answer for being short. Usual is the median of those that contain a term: what joined as a neighbor,
+    or for its meaning, does not change what words count."""
     lengths = tokens.lengths[:, : FIELDS - 1] @ np.array(use.fields[: FIELDS - 1])
-    mean = max(float(lengths.mean()), 1.0)
-    return np.asarray(1 - use.b + use.b * np.maximum(lengths, mean) / mean, np.float64)
+    usual = max(float(np.median(lengths[matching])), 1.0) if matching.any() else 1.0
+    return np.asarray(1 - use.b + use.b * np.maximum(lengths, usual) / usual, np.float64)
 
 
 def _count_speakers(

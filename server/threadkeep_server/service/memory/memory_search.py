@@ -13,7 +13,7 @@ from ...domain.text import fold
 from ...domain.validation import DEFAULT_HITS, Limits
 from ...providers.rerankers.base import Reranker
 from ...search.query import Query, parse
-from ...search.ranking.scoring import NO_MEANING
+from ...search.ranking.fusion import NO_MEANING, Meaning
 from ...store.contract.memories import MemoriesStore
 from ...store.contract.vectors import Source
 from ..access import own_memories
@@ -93,8 +93,8 @@ class _Memories:
         self.times: dict[int, int] = {}
         self.unsearched = 0
 
-    async def by_terms(self, limit: int, meaning: Mapping[int, float] = NO_MEANING) -> Sequence[Scored]:
-        query, wanted = self._query, WordQuery(self._question.recruiting, limit=limit, also=tuple(meaning))
+    async def by_terms(self, limit: int, meaning: Meaning = NO_MEANING) -> Sequence[Scored]:
+        query, wanted = self._query, WordQuery(self._question.recruiting, limit=limit, also=tuple(meaning.near))
         candidates = await self._store.memory_candidates(self._tenant, query.scope, wanted, query.filter)
         self.times.update((each.key, each.time) for each in candidates.found)
         self.unsearched = candidates.unsearched

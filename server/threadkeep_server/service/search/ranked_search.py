@@ -15,7 +15,7 @@ from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, Scored, S
 from ...domain.validation import DEFAULT_HITS, Limits
 from ...providers.rerankers.base import Reranker
 from ...search.query import Query, parse
-from ...search.ranking.scoring import NO_MEANING
+from ...search.ranking.fusion import NO_MEANING, Meaning
 from ...store.contract.search import FoundEvent, SearchStore
 from ...store.contract.vectors import Source
 from ...telemetry.spans import span
@@ -123,10 +123,10 @@ class _Events:
         self._sessions: dict[int, int] = {}
         self._turns: dict[int, int] = {}
 
-    async def by_terms(self, limit: int, meaning: Mapping[int, float] = NO_MEANING) -> Sequence[Scored]:
+    async def by_terms(self, limit: int, meaning: Meaning = NO_MEANING) -> Sequence[Scored]:
         """Ranks the events that share a term with the question or are near in meaning, and those next to the best of them."""
         query = self._query
-        wanted = WordQuery(self._question.recruiting, query.fields, limit, tuple(meaning))
+        wanted = WordQuery(self._question.recruiting, query.fields, limit, tuple(meaning.near))
         candidates = await self._store.word_candidates(self._tenant, query.scope, wanted, query.filter)
         self._take_candidates(candidates)
         scored, tokens = await rank_words(self._question, candidates, meaning)

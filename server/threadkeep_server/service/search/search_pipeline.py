@@ -19,9 +19,9 @@ from ...search.analysis.analyzer import Seen
 from ...search.highlight import highlights, literal_highlights
 from ...search.query import Query
 from ...search.ranking import term_hits
-from ...search.ranking.fusion import nearness, recency
+from ...search.ranking.fusion import NO_MEANING, Meaning, Strength, nearness, recency
 from ...search.ranking.relevance import answering
-from ...search.ranking.scoring import DEFAULT, NO_MEANING, rank
+from ...search.ranking.scoring import DEFAULT, rank
 from ...search.ranking.term_hits import Tokens
 from ...store.contract.vectors import Source
 from ...telemetry.spans import span
@@ -89,9 +89,8 @@ class Documents(Readable, Protocol):
         """The time of each document that was found, in nanoseconds, by key."""
         ...
 
-    async def by_terms(self, limit: int, meaning: Mapping[int, float] = NO_MEANING) -> Sequence[Scored]:
-        """Ranks up to `limit` documents that share a term with the question, and those of `meaning` (see `scoring.rank`), best
-        first."""
+    async def by_terms(self, limit: int, meaning: Meaning = NO_MEANING) -> Sequence[Scored]:
+        """Ranks up to `limit` documents that share a term with the question, and those of `meaning`, best first."""
         ...
 
     async def nearest(self, vectors: VectorSearch, count: int, min_score: float | None) -> Cosines:
@@ -168,22 +167,20 @@ async def rank_documents(
     return Ranking(mode, scored, lag, failed_to_rerank)
 
 
-async def _by_terms(
-    documents: Documents, request: RankingRequest, meaning: Mapping[int, float] = NO_MEANING
-) -> Sequence[Scored]:
+async def _by_terms(documents: Documents, request: RankingRequest, meaning: Meaning = NO_MEANING) -> Sequence[Scored]:
     with span("search words"):
         return await documents.by_terms(_term_depth(request.wanted), meaning)
 
 
 async def _by_vectors(
     documents: Documents, vectors: VectorSearch, caller: Caller, request: RankingRequest
-) -> tuple[Sequence[Scored], int, float]:
+) -> tuple[Sequence[Scored], int, Strength]:
     """The nearest documents, the number of those that wait for an embedding, and what likeness counts next to words."""
     least = request.min_score if request.mode is SearchMode.SEMANTIC else None
     near, usual = await documents.nearest(vectors, _vector_depth(request), least)
     lag = await vectors.lag(documents.source, caller)
     relevances = await vectors.relevance(request.mode, [cosine for _, cosine in near])
-    strength = await vectors.strength(usual) if request.mode is SearchMode.HYBRID else 0.0
+    strength = await vectors.strength(usual) if request.mode is SearchMode.HYBRID else Strength(0.0)
     return [Scored(key, cosine, score) for (key, cosine), score in zip(near, relevances, strict=True)], lag, strength
 
 
@@ -208,16 +205,14 @@ class RankedWords(NamedTuple):
     tokens: Tokens | None = None
 
 
-async def rank_words(
-    question: Query, candidates: Candidates, meaning: Mapping[int, float], known: Tokens | None = None
-) -> RankedWords:
+async def rank_words(question: Query, candidates: Candidates, meaning: Meaning, known: Tokens | None = None) -> RankedWords:
     """Runs `ranking.scoring.rank`, in a thread if the candidates are long, since it reads all their words. `known`: the terms
     of the first of the candidates."""
     size = sum(len(each.words) for each in candidates.found)
     return await run_in_thread(size, _MOST_WORDS_AT_ONCE, _rank_words, question, candidates, meaning, known)
 
 
-def _rank_words(question: Query, candidates: Candidates, meaning: Mapping[int, float], known: Tokens | None) -> RankedWords:
+def _rank_words(question: Query, candidates: Candidates, meaning: Meaning, known: Tokens | None) -> RankedWords:
     found = candidates.found
     if not found:
         return RankedWords([])

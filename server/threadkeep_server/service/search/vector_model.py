@@ -7,7 +7,7 @@ import asyncio
 from ...providers.embedders.base import Embedder, EmbedFailed
 from ...providers.embedders.hashing import NAME as HASHING
 from ...search.ranking import relevance
-from ...search.ranking.fusion import OF_MEANING, OF_SPELLING
+from ...search.ranking.fusion import OF_MEANING, OF_SPELLING, Strength
 from ...search.ranking.relevance import CosineScale
 from ...store.contract.vectors import VectorStore
 
@@ -45,11 +45,12 @@ class VectorModel:
                 self._scale = relevance.cosine_scale(questions, await self.embedder.embed(relevance.TEXTS))
             return self._scale
 
-    async def strength(self, usual: float | None) -> float:
+    async def strength(self, usual: float | None) -> Strength:
         """Returns what likeness counts next to words, for `fusion.nearness`. `usual`: see `CosineScale.certainty`. Raises
         EmbedFailed."""
-        most = OF_SPELLING if self.embedder.model.startswith(f"{HASHING}-") else OF_MEANING
-        return most * (await self.scale()).certainty(usual)
+        spelling = self.embedder.model.startswith(f"{HASHING}-")
+        certainty = (await self.scale()).certainty(usual)
+        return Strength((OF_SPELLING if spelling else OF_MEANING) * certainty, spelling)
 
     async def _dimension(self) -> int:
         known = self.embedder.dimension

@@ -17,6 +17,7 @@ from ...domain.model import Caller, SessionRef
 from ...domain.scopes import EventScope
 from ...domain.search import SearchMode
 from ...providers.embedders.base import Vectors
+from ...search.ranking.fusion import Strength
 from ...search.vectors import BestRows, top
 from ...store.contract.memories import MemoriesStore
 from ...store.contract.search import FoundEvent, SearchStore
@@ -116,7 +117,7 @@ class VectorSearch:
         scale = await self._model.scale()
         return [scale.relevance(cosine) for cosine in cosines]
 
-    async def strength(self, usual: float | None) -> float:
+    async def strength(self, usual: float | None) -> Strength:
         """See `VectorModel.strength`."""
         return await self._model.strength(usual)
 
