@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict
 from typing import Any, Final
 
-from ..config.settings import Settings
+from ..config.settings import Settings, split_address
 from ..domain.errors import ServerDraining
 from ..logs import setup_logging
 from ..transport.asgi import ASGIApp, Receive, Scope, Send
@@ -115,6 +115,9 @@ class _App:
         self._opened = opened = await self._stack.enter_async_context(open_services(settings))
         names = [service.descriptor.full_name for service in opened.services]
         self._health = HealthServicer(names)
+        addresses = {"grpc": settings.grpc_address, "http": settings.http_address, "admin": settings.admin_address}
+        ports = {name: split_address(address)[1] for name, address in addresses.items() if address}
+        opened.telemetry.ports.update({name: port for name, port in ports.items() if port})
         self._gateway = opened.gateway()
         if settings.admin_address:  # without Envoy, whose work would be in the way of a look at the server
             await self._stack.enter_async_context(serve_app(settings, opened.admin(), settings.admin_address))
@@ -127,7 +130,7 @@ class _App:
             calls=opened.calls,
             connections=connection_limits(settings),
             looks=self._looks,
-            rpcs=opened.rpcs,
+            rpcs=opened.telemetry.rpcs,
         )
 
     async def _drain_on_request(self, settings: Settings, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -52,7 +52,7 @@ from ..store.inmemory import InMemoryStore
 from ..store.sql.encryption.master_keys import KeyProblem
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
-from ..telemetry.rpcs import Rpcs
+from ..telemetry.meters import Meters
 from ..transport.asgi import ASGIApp
 from ..transport.audit.file import STDERR, AuditFile, audit_file
 from ..transport.audit.reader import AuditReader
@@ -96,7 +96,7 @@ from .quotas import Quotas, open_storage_quota, quotas_of
 from .receipts import open_receipt_key
 from .retention import open_retention, sweep_guard
 from .search import SearchServices, open_search
-from .telemetry import exporting, open_telemetry, with_ports
+from .telemetry import Telemetry, exporting, open_telemetry, with_ports
 
 _log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class Opened:
     admin: Callable[[], ASGIApp]
     drains: Sequence[Callable[[], None]]
     store: StoreInfo
-    rpcs: Rpcs
+    telemetry: Telemetry
 
 
 @asynccontextmanager
@@ -142,6 +142,7 @@ async def serve_grpc_and_http(settings: Settings) -> AsyncIterator[Running]:
             ports["admin"] = serve_app(settings, opened.admin(), settings.admin_address)
         async with _together(list(ports.values()), opened.drains) as numbers:
             bound = dict(zip(ports, numbers, strict=True))
+            opened.telemetry.ports.update(bound)
             yield Running(bound["grpc"], bound.get("http"), opened.store, admin_port=bound.get("admin"))
 
 
@@ -154,7 +155,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         trail = None if audit is None else Trail(audit.write, reads=settings.audit_reads)
         counter = open_counter(settings)
         codec = EventCodec("" if counter.name == CHARACTER_ESTIMATE else counter.name)
-        store = await _open_store(stack, settings, codec)
+        store = await _open_store(stack, settings, codec, telemetry.meters)
         info, limits = await store.info(DEFAULT_TENANT, totals=False), _limits(settings)
         search = await stack.enter_async_context(open_search(settings, store, codec, limits, telemetry.meters))
         quota = await stack.enter_async_context(open_storage_quota(settings, store))
@@ -178,8 +179,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         logins = FailedLogins(settings.max_failed_logins)
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls, memory = CallLimit(settings.max_calls), MemoryRoute(search.memory, authenticator, trail)
-        sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats, meters=telemetry.meters)
-        sources = with_ports(sources, audit, logins if settings.authenticated else None, sweeper, calls)
+        sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats)
+        sources = with_ports(sources, telemetry, store, audit, logins if settings.authenticated else None, sweeper, calls)
         page = await stack.enter_async_context(exporting(settings, telemetry, Metrics(sources)))
 
         def app(served: Sequence[Service], metrics: bool, memory: MemoryRoute | None, console: Console | None) -> ASGIApp:
@@ -205,7 +206,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
             of_server = [service for service in services if service.descriptor.name == "ServerService"]
             return app(of_server, True, None, None)
 
-        yield Opened(services, authenticator, calls, gateway, admin, (feed.drain, append_streams.drain), info, telemetry.rpcs)
+        yield Opened(services, authenticator, calls, gateway, admin, (feed.drain, append_streams.drain), info, telemetry)
 
 
 def _sweeper(stack: AsyncExitStack, settings: Settings, sessions: SessionService, store: Store) -> Sweeper:
@@ -225,11 +226,14 @@ def _audit(stack: AsyncExitStack, settings: Settings) -> AuditFile | None:
         ) from None
 
 
-async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCodec) -> Store:
+async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCodec, meters: Meters) -> Store:
     if settings.in_memory:
         _log.warning("database_url is memory://: sessions are stored in RAM and are lost when the server stops")
-        return InMemoryStore(codec)
-    options = replace(_sql_options(settings), master_keys=await asyncio.to_thread(open_master_keys, settings))
+        in_memory = InMemoryStore(codec)
+        in_memory.meters = meters.store
+        return in_memory
+    options = replace(_sql_options(settings), meters=meters.store)
+    options = replace(options, master_keys=await asyncio.to_thread(open_master_keys, settings))
     try:
         return await stack.enter_async_context(open_store(settings.resolved_database_url, codec, options=options))
     except KeyProblem as problem:
@@ -272,7 +276,7 @@ def _grpc(settings: Settings, opened: Opened) -> AbstractAsyncContextManager[int
         with_channelz=settings.channelz,
         calls=opened.calls,
         connections=connection_limits(settings),
-        rpcs=opened.rpcs,
+        rpcs=opened.telemetry.rpcs,
     )
 
 

@@ -8,13 +8,15 @@ import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Final
 
 from ..config.settings import ConfigError, Settings
 from ..service.call_limit import CallLimit
 from ..service.sweeper import Sweeper
+from ..store.contract.maintenance import MaintenanceStore
+from ..telemetry.loop_delay import watch_loop
 from ..telemetry.meters import Meters
 from ..telemetry.rpcs import Rpcs
 from ..transport.audit.file import AuditFile
@@ -46,6 +48,8 @@ class Telemetry:
 
     rpcs: Rpcs
     instance: str
+    ports: dict[str, int] = field(default_factory=dict)
+    """The bound ports, by name, once they are open."""
 
     @property
     def meters(self) -> Meters:
@@ -79,8 +83,18 @@ async def open_telemetry(settings: Settings) -> AsyncIterator[Telemetry]:
 @asynccontextmanager
 async def exporting(settings: Settings, telemetry: Telemetry, metrics: Metrics) -> AsyncIterator[Metrics]:
     """Yields the metrics, and exports them while the context is open, if that is on. Raises ConfigError."""
+    watch = asyncio.create_task(watch_loop(telemetry.meters.loop_delay.child()), name="watch of the loop")
+    try:
+        async with _exporting(settings, telemetry, metrics):
+            yield metrics
+    finally:
+        await end(watch)
+
+
+@asynccontextmanager
+async def _exporting(settings: Settings, telemetry: Telemetry, metrics: Metrics) -> AsyncIterator[None]:
     if not _exports(settings.export_metrics, "OTEL_METRICS_EXPORTER", "export_metrics"):
-        yield metrics
+        yield
         return
     from ..telemetry.otlp.export import open_metrics, resource_of
 
@@ -90,7 +104,7 @@ async def exporting(settings: Settings, telemetry: Telemetry, metrics: Metrics) 
     interval_s = int(os.environ.get("OTEL_METRIC_EXPORT_INTERVAL", "") or _INTERVAL_MS) / 1000
     task = asyncio.create_task(export.run(metrics.readings, interval_s), name="export of metrics")
     try:
-        yield metrics
+        yield
     finally:
         await end(task)
         await asyncio.to_thread(export.close)
@@ -104,11 +118,22 @@ def _ratio(settings: Settings) -> float:
 
 
 def with_ports(
-    sources: Sources, audit: AuditFile | None, logins: FailedLogins | None, sweeper: Sweeper, calls: CallLimit
+    sources: Sources,
+    telemetry: Telemetry,
+    store: MaintenanceStore,
+    audit: AuditFile | None,
+    logins: FailedLogins | None,
+    sweeper: Sweeper,
+    calls: CallLimit,
 ) -> Sources:
-    """Returns the sources with those of the ports and of the sweep."""
+    """Returns the sources with those of the ports, the store and the sweep."""
     return replace(
         sources,
+        meters=telemetry.meters,
+        ports=telemetry.ports,
+        pool=lambda: store.pool,
+        stored_bytes=store.stored_bytes,
+        version=version("threadkeep"),
         audit_lost=None if audit is None else audit.lost,
         failed_logins=None if logins is None else logins.total,
         sweep_held=lambda: sweeper.hold is not None,

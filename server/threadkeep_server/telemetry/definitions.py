@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .instruments import DURATIONS, Definition, Kind
+from .instruments import DURATIONS, SIZES, Definition, Kind
 
 
 def _counter(name: str, text: str, *labels: str, unit: str = "", omitted: str = "") -> Definition:
@@ -25,6 +25,20 @@ _NO_RERANKER: Final = "without a reranker"
 
 UP: Final = _gauge("threadkeep.up", "1 if the database responds.")
 START_TIME: Final = _gauge("threadkeep.start_time", "Time at which the server started, in seconds since 1970.", unit="s")
+
+BUILD_INFO: Final = _gauge(
+    "threadkeep.build_info", "1, with the versions of the server, of Python and of the database.", "version", "python", "engine"
+)
+LOOP_DELAY: Final = _durations(
+    "threadkeep.event_loop.delay",
+    "How much later than due the event loop ran a timer, twice a second. Where it is long, every call waits.",
+)
+CONNECTIONS: Final = _gauge(
+    "threadkeep.open_connections",
+    "Open connections of clients, by `port`: `grpc`, `http`, `admin`.",
+    "port",
+    omitted="on systems without `/proc`",
+)
 
 RPC_DURATION: Final = _durations(
     "rpc.server.duration",
@@ -47,6 +61,40 @@ LIMITED: Final = _counter(
     "threadkeep.limited_calls", "Calls that a rate limit, a quota or another limit of the server refused, by limit.", "limit"
 )
 CALLS_IN_FLIGHT: Final = _gauge("threadkeep.calls_in_flight", "Calls that have not ended; see `max_calls`.")
+
+APPEND_DURATION: Final = _durations(
+    "threadkeep.append.duration", "How long accepted appends took in the store, from their arrival until they were committed."
+)
+COMMIT_DURATION: Final = _durations(
+    "threadkeep.commit.duration", "How long group commits took, each for the writes of several callers."
+)
+COMMIT_SIZE: Final = Definition("threadkeep.commit.group_size", Kind.HISTOGRAM, "Writes in a group commit.", bounds=SIZES)
+COMMIT_FAILURES: Final = _counter(
+    "threadkeep.commit.failures", "Group commits that failed because the database did; their callers got UNAVAILABLE."
+)
+APPEND_CONFLICTS: Final = _counter(
+    "threadkeep.append.conflicts",
+    "Appends that were refused: another version of the session than expected, or another event with the same id.",
+    "reason",
+)
+APPEND_REPLAYS: Final = _counter("threadkeep.append.replays", "Events of appends that were stored already, as after a retry.")
+EVENTS: Final = _counter("threadkeep.appended.events", "Events that were appended.")
+APPENDED: Final = _counter("threadkeep.appended", "Bytes of appends, as they were sent.", unit="By")
+SESSIONS_CREATED: Final = _counter("threadkeep.sessions.created", "Sessions that were created, by appends as well.")
+SESSIONS_DELETED: Final = _counter("threadkeep.sessions.deleted", "Sessions that were deleted by callers, or expired.")
+COMPACTIONS: Final = _counter("threadkeep.compactions", "Compactions that were applied, by policies as well.")
+POOL: Final = _gauge(
+    "threadkeep.database.connections",
+    "Connections to the database, or for reading on SQLite: `used` now, and the `most` there may be.",
+    "state",
+    omitted="with `memory://`",
+)
+STORED: Final = _gauge(
+    "threadkeep.database.stored",
+    "Size of the database in bytes, with indexes; on SQLite of its files.",
+    unit="By",
+    omitted="with `memory://`, and while the database does not respond",
+)
 
 FEED_HEAD: Final = _gauge("threadkeep.feed_head", "Number of the last change that can be delivered.", omitted=_NO_DATABASE)
 FEED_UNSETTLED: Final = _gauge(

@@ -8,12 +8,50 @@ from . import definitions
 from .instruments import DURATIONS, Histogram, Reading, counters, histograms
 
 
+class StoreMeters:
+    """The instruments of a store."""
+
+    def __init__(self) -> None:
+        self._families = (
+            appends := histograms(definitions.APPEND_DURATION),
+            commits := histograms(definitions.COMMIT_DURATION),
+            sizes := histograms(definitions.COMMIT_SIZE),
+            failures := counters(definitions.COMMIT_FAILURES),
+            conflicts := counters(definitions.APPEND_CONFLICTS),
+            replays := counters(definitions.APPEND_REPLAYS),
+            events := counters(definitions.EVENTS),
+            appended := counters(definitions.APPENDED),
+            created := counters(definitions.SESSIONS_CREATED),
+            deleted := counters(definitions.SESSIONS_DELETED),
+            compactions := counters(definitions.COMPACTIONS),
+        )
+        self.append_duration = appends.child()
+        self.commit_duration = commits.child()
+        self.commit_size = sizes.child()
+        self.commit_failures = failures.child()
+        self.version_mismatches = conflicts.child("VERSION_MISMATCH")
+        self.event_id_conflicts = conflicts.child("EVENT_ID_CONFLICT")
+        self.replays = replays.child()
+        self.events = events.child()
+        self.appended_bytes = appended.child()
+        self.sessions_created = created.child()
+        self.sessions_deleted = deleted.child()
+        self.compactions = compactions.child()
+
+    def readings(self) -> Iterator[Reading]:
+        """Returns the values of all instruments."""
+        for family in self._families:
+            yield family.read()
+
+
 class Meters:
     """The instruments of a server."""
 
     def __init__(self) -> None:
         self.rpc_duration = histograms(definitions.RPC_DURATION)
         self.rpc_streams = counters(definitions.RPC_STREAMS)
+        self.store = StoreMeters()
+        self.loop_delay = histograms(definitions.LOOP_DELAY)
         self.limited = counters(definitions.LIMITED)
         self.search_duration = histograms(definitions.SEARCH_DURATION)
         self.provider_duration = histograms(definitions.PROVIDER_DURATION)
@@ -24,6 +62,8 @@ class Meters:
         yield self._by_rpc()
         yield self.rpc_streams.read()
         yield self.limited.read()
+        yield self.loop_delay.read()
+        yield from self.store.readings()
         yield self.search_duration.read()
         yield self.provider_duration.read()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -20,8 +20,9 @@ _FAMILIES: Final[dict[Kind, Any]] = {
 
 
 def page_of(readings: Iterable[Reading]) -> bytes:
-    """Returns the page with these values."""
+    """Returns the page with these values, and those of the process where the system gives them."""
     registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
     registry.register(_Once([_family(each) for each in readings]))
     return generate_latest(registry)
 

@@ -92,10 +92,12 @@ class Facts:
 
 
 def parsed(text: bytes) -> dict[str, float]:
-    """Returns values by sample: its name and its labels."""
+    """Returns values by sample: its name and its labels. Without those of the process, which the library gives."""
     samples = {}
     for family in text_string_to_metric_families(text.decode()):
         assert family.documentation
+        if family.name.startswith("process_"):
+            continue
         for sample in family.samples:
             labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
             samples[sample.name + (f"{{{labels}}}" if labels else "")] = sample.value

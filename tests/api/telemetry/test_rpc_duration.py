@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +10,10 @@ import pytest
 
 from tests.api.conftest import running
 from tests.api.telemetry.pages import Sample, page, sample, samples
+from tests.api.telemetry.traffic import TOKEN, post
 from threadkeep import Client, errors, user
 from threadkeep_server.app.server import Running
 
-TOKEN = "token-of-everyone"
 EVENTS, SESSIONS = "threadkeep.v1.EventService", "threadkeep.v1.SessionService"
 
 
@@ -31,25 +29,16 @@ def counted(service: str, method: str, code: str) -> Sample:
     return sample("rpc_server_duration_seconds_count", **labels)
 
 
-def post(server: Running, path: str, body: object, kind: str = "application/json", token: str = TOKEN) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", server.http_port or 0, timeout=60)
-    try:
-        connection.request("POST", path, json.dumps(body), {"authorization": f"Bearer {token}", "content-type": kind})
-        return connection.getresponse().status
-    finally:
-        connection.close()
-
-
 def test_calls_are_counted_by_method_and_code_over_grpc_and_http(server: Running) -> None:
     missing = {"session": {"app": "hush-app", "user_id": "hush-user", "session_id": "hush-missing"}}
     with Client(f"127.0.0.1:{server.grpc_port}", app="hush-app", token=TOKEN) as client:
         client.append(client.create_session("hush-session", user_id="hush-user"), user("hush-text"))
         with pytest.raises(errors.SessionNotFound):
             client.get_session("hush-missing")
-    assert post(server, f"/{SESSIONS}/GetSession", missing) == 404
-    assert post(server, f"/{SESSIONS}/GetSession", {"session": 7}) == 400
-    assert post(server, f"/{SESSIONS}/GetSession", missing, token="wrong") == 401
-    assert post(server, f"/{EVENTS}/NoSuchMethod", {}) == 404
+    assert post(server, f"{SESSIONS}/GetSession", missing)[0] == 404
+    assert post(server, f"{SESSIONS}/GetSession", {"session": 7})[0] == 400
+    assert post(server, f"{SESSIONS}/GetSession", missing, token="wrong")[0] == 401
+    assert post(server, f"{EVENTS}/NoSuchMethod", {})[0] == 404
     with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
         unknown: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(f"/{EVENTS}/NoSuchMethodEither")
         with pytest.raises(grpc.RpcError) as caught:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import secrets
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +13,7 @@ from google.protobuf.json_format import ParseDict
 
 from tests.api.search.searching import ENGINES, serving
 from tests.api.telemetry.collector import Collector, collecting
+from tests.api.telemetry.traffic import post
 from threadkeep.v1 import event_service_pb2
 from threadkeep.v1.event_service_pb2_grpc import EventServiceStub
 from threadkeep_server.app.server import Running
@@ -40,23 +39,12 @@ def server(request: pytest.FixtureRequest, collector: Collector, tmp_path_factor
         patch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "200")
         exported = {"export_traces": "otlp", "export_metrics": "otlp", "otlp_endpoint": collector.endpoint}
         with serving(request.param, request, tmp_path_factory.mktemp("traces"), embedder="hashing", **exported) as server:
-            assert posted(server, f"{EVENTS}/AppendEvents", APPEND)[0] == 200
+            assert post(server, f"{EVENTS}/AppendEvents", APPEND)[0] == 200
             yield server
 
 
 def traceparent(trace_id: str, *, sampled: bool = True) -> str:
     return f"00-{trace_id}-{CALLER}-{sampled:02x}"
-
-
-def posted(server: Running, path: str, body: object, **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.http_port or 0, timeout=60)
-    try:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request("POST", f"/{path}", json.dumps(body), {"content-type": "application/json"} | named)
-        response = connection.getresponse()
-        return response.status, response.read()
-    finally:
-        connection.close()
 
 
 def test_a_callers_trace_contains_the_rpc_the_commit_and_the_statements(server: Running, collector: Collector) -> None:
@@ -81,7 +69,7 @@ def test_a_search_over_http_is_traced_with_its_stages(server: Running, collector
     trace_id = secrets.token_hex(16)
     whose = {"app": "hush-app", "user_id": "hush-user"}
     query = {"user": whose, "query": "hush-query message", "mode": "SEARCH_MODE_HYBRID"}
-    assert posted(server, f"{SEARCH}/SearchEvents", query, traceparent=traceparent(trace_id)) == (200, ANY)
+    assert post(server, f"{SEARCH}/SearchEvents", query, traceparent=traceparent(trace_id)) == (200, ANY)
     wanted = f"{SEARCH}/SearchEvents", "search events", "embedder", "search vectors", "search words", "search load"
     spans = collector.trace(trace_id, *wanted)
     assert spans.keys() >= set(wanted)
@@ -94,7 +82,7 @@ def test_a_trace_that_the_caller_does_not_record_is_not_recorded(server: Running
     unrecorded, recorded = secrets.token_hex(16), secrets.token_hex(16)
     for trace_id, sampled in ((unrecorded, False), (recorded, True)):
         headers = {"traceparent": traceparent(trace_id, sampled=sampled)}
-        assert posted(server, f"{SESSIONS}/GetSession", {"session": REF}, **headers)[0] == 200
+        assert post(server, f"{SESSIONS}/GetSession", {"session": REF}, **headers)[0] == 200
     assert collector.trace(recorded, f"{SESSIONS}/GetSession")
     assert unrecorded not in {each.trace_id for each in collector.spans}
 
@@ -103,7 +91,7 @@ def test_a_failed_call_has_its_code_and_no_span_has_what_callers_sent(server: Ru
     trace_id = secrets.token_hex(16)
     missing = {"session": {**REF, "session_id": "hush-missing"}}
     headers = {"traceparent": traceparent(trace_id), "authorization": "Bearer hush-token"}
-    assert posted(server, f"{SESSIONS}/GetSession", missing, **headers)[0] == 404
+    assert post(server, f"{SESSIONS}/GetSession", missing, **headers)[0] == 404
     [span] = [each for name, each in collector.trace(trace_id, f"{SESSIONS}/GetSession").items() if "/" in name]
     assert span.attributes["rpc.response.status_code"] == "NOT_FOUND"
     assert not span.failed, "the caller is to blame"

@@ -47,6 +47,13 @@ class Signs(NamedTuple):
     now: int
 
 
+class PoolUse(NamedTuple):
+    """Connections to the database: how many are `used` now, and the `most` there may be; 0 where there are none."""
+
+    used: int
+    most: int
+
+
 class MaintenanceStore(Protocol):
     """Facts, notes that outlive the server, and the end of the store."""
 
@@ -71,6 +78,13 @@ class MaintenanceStore(Protocol):
 
     async def info(self, tenant: str, *, totals: bool) -> StoreInfo:
         """Returns facts; counting totals costs a scan of the tenant's sessions."""
+        ...
+
+    @property
+    def pool(self) -> PoolUse: ...
+
+    async def stored_bytes(self) -> int | None:
+        """Returns the size of the database in bytes, with its indexes; None in memory."""
         ...
 
     async def ping(self) -> None:

@@ -70,6 +70,7 @@ class InMemoryCompactions(InMemoryLogs):
         compaction = compaction_of(request, log.session.versions, seqs, counted(archived.values()))
         if not request.dry_run:
             self._compact(log, request, compaction, archived.keys())
+            self.meters.compactions.add()
         return Compacted(compaction)
 
     def _named(self, log: Log, request: CompactionRequest, event_ids: Sequence[str]) -> dict[str, Entry]:

@@ -25,6 +25,7 @@ from ...domain.model import (
 )
 from ...domain.removals import Outcome, given_id, superseded_id
 from ...domain.state.state import StatePatch, StateScope, record_of
+from ...telemetry.meters import StoreMeters
 from ..contract.codec import Codec
 from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from ..contract.events import AppendedEvent
@@ -154,6 +155,7 @@ class InMemoryLogs:
 
     def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
         self._codec = codec
+        self.meters = StoreMeters()
         self._clock = clock
         self._store_id = uuid.uuid4().hex
         self._token_key = secrets.token_hex(32)
@@ -186,6 +188,7 @@ class InMemoryLogs:
 
     def _drop(self, tenant: str, log: Log, now: int, *, expired: bool = False) -> None:
         """Deletes a session with its policy. The deletion replaces its other changes."""
+        self.meters.sessions_deleted.add()
         del self._logs[tenant, log.session.ref]
         self._feed = [change for change in self._feed if change.session != log.number or change.moved]
         self._record(tenant, log, ChangeKind.DELETED, now, labels=log.session.labels, after=log.session, expired=expired)
@@ -194,6 +197,7 @@ class InMemoryLogs:
             self._policies[key] = StoredPolicy(key, None, now)
 
     def _create(self, tenant: str, new: NewSession) -> Log:
+        self.meters.sessions_created.add()
         session = Session(
             new.ref,
             new.uid,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from ..contract.events import (
 )
 from ..contract.feed import change_snapshot
 from ..contract.loading import Loaded, LoadQuery, fitting_state, limited
-from ..contract.maintenance import StoreInfo, Totals
+from ..contract.maintenance import PoolUse, StoreInfo, Totals
 from ..contract.search import SearchCursor, SearchHit, SearchPage, SearchQuery
 from ..contract.sessions import EXPIRED, MOST_COUNTED, Expired, SessionPage, SessionQuery
 from .erasure import InMemoryErasures
@@ -112,6 +113,21 @@ class InMemoryStore(
         return len(expired)
 
     async def append(self, request: AppendRequest) -> Appended:
+        began = time.monotonic()
+        try:
+            appended = self._append(request)
+        except errors.ThreadkeepError as error:
+            self.meters.version_mismatches.add(isinstance(error, errors.VersionMismatch))
+            self.meters.event_id_conflicts.add(isinstance(error, errors.EventIdConflict))
+            raise
+        replayed = sum(each.replayed for each in appended.events)
+        self.meters.append_duration.add(time.monotonic() - began)
+        self.meters.replays.add(replayed)
+        self.meters.events.add(len(appended.events) - replayed)
+        self.meters.appended_bytes.add(request.size)
+        return appended
+
+    def _append(self, request: AppendRequest) -> Appended:
         log = self._find(request.tenant, request.ref)
         if log is None and request.create is None:
             raise errors.SessionNotFound(request.ref)
@@ -230,6 +246,13 @@ class InMemoryStore(
             index_lag=0,
             totals=Totals(len(logs), sum(len(log.entries) for log in logs)) if totals else None,
         )
+
+    @property
+    def pool(self) -> PoolUse:
+        return PoolUse(0, 0)
+
+    async def stored_bytes(self) -> int | None:
+        return None
 
     async def ping(self) -> None:
         """Memory always answers."""

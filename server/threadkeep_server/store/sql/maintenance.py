@@ -67,6 +67,9 @@ class SqlMaintenance:
 
         return await self._units.read(unit)
 
+    async def stored_bytes(self) -> int | None:
+        return await self._units.read(self._engine.stored_bytes)
+
     async def ping(self) -> None:
         await self._units.read(lambda connection: connection.execute(sa.select(1)).scalar())
         if problem := self._engine.low_space() or self._failed_write():

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, NamedTuple
 
 from ..contract.codec import Codec
+from ..contract.maintenance import PoolUse
 from ..notifier import CommitNotifier
 from .compaction.store import SqlCompactions
 from .consumers.store import SqlConsumers
@@ -67,7 +68,7 @@ class SqlStore:
         indexed = prepared.events is not None
         self._engine = engine
         self._vault = prepared.vault
-        self._units = UnitRunner(engine, StoredCodec(codec, prepared.vault))
+        self._units = UnitRunner(engine, StoredCodec(codec, prepared.vault), meters=options.meters)
         seen = incarnations.SeenIncarnations(prepared.begun.stored)
         # Behind a pooler, the one that another server begins is seen by reading.
         engine.on_restart(prepared.begin, lambda begun: seen.see(begun.stored))
@@ -158,6 +159,10 @@ class SqlStore:
     @property
     def feed_stalled_s(self) -> float:
         return self._stalls.stalled_s
+
+    @property
+    def pool(self) -> PoolUse:
+        return self._engine.pool()
 
     # --- the methods of the parts, in the order of the contract
 
@@ -266,6 +271,7 @@ class SqlStore:
         self.ping = maintenance.ping
         self.put_server = maintenance.put_server
         self.remove_server = maintenance.remove_server
+        self.stored_bytes = maintenance.stored_bytes
 
 
 @asynccontextmanager

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import platform
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...domain.errors import ThreadkeepError
 from ...domain.feed import FeedState, Position
 from ...domain.model import SECOND_NS
 from ...feed.live.tail import TailStats
 from ...providers.rerankers.base import RerankCounts
-from ...store.contract.maintenance import StoreInfo
+from ...store.contract.maintenance import PoolUse, StoreInfo
 from ...telemetry import definitions as of
+from ...telemetry.connections import open_connections
 from ...telemetry.instruments import Reading, reading
 from ...telemetry.meters import Meters
 from ...telemetry.prometheus import page_of
@@ -25,6 +28,7 @@ from ...telemetry.prometheus import page_of
 _log = logging.getLogger(__name__)
 
 _TIMEOUT_S = 5.0
+_PYTHON = platform.python_version()
 # The page is generated at most this often.
 _FRESH_S = 1.0
 
@@ -48,6 +52,14 @@ class CompactionStats:
     unanswered: int
 
 
+class _Facts(NamedTuple):
+    """What was read from the database."""
+
+    feed: FeedState
+    store: StoreInfo
+    bytes: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """The sources of the metrics. `feed` and `store` read the database. A source that is None is left out."""
@@ -64,6 +76,10 @@ class Sources:
     failed_logins: Callable[[], int] | None = None
     compaction: Callable[[], CompactionStats] | None = None
     calls_in_flight: Callable[[], int] | None = None
+    pool: Callable[[], PoolUse] | None = None
+    stored_bytes: Callable[[], Awaitable[int | None]] | None = None
+    ports: Mapping[str, int] | None = None
+    version: str = ""
     meters: Meters | None = None
 
 
@@ -94,29 +110,42 @@ class Metrics:
 
     async def readings(self) -> list[Reading]:
         """Returns the values of all metrics. If the database does not answer, those from it are left out."""
-        return list(self._readings(await self._read_database()))
+        facts, ports = await self._read_database(), self._sources.ports
+        connections = await asyncio.to_thread(open_connections, ports) if ports else None
+        return list(self._readings(facts, connections))
 
-    async def _read_database(self) -> tuple[FeedState, StoreInfo] | None:
+    async def _read_database(self) -> _Facts | None:
+        sources = self._sources
         try:
             async with asyncio.timeout(_TIMEOUT_S):
-                return await self._sources.feed(), await self._sources.store()
+                stored = None if sources.stored_bytes is None else await sources.stored_bytes()
+                return _Facts(await sources.feed(), await sources.store(), stored)
         except (ThreadkeepError, TimeoutError, asyncio.CancelledError):  # canceled: the server is shutting down
             return None
         except Exception as exc:
             _log.warning("reading metrics from the database failed (%s); the page omits them", type(exc).__name__)
             return None
 
-    def _readings(self, facts: tuple[FeedState, StoreInfo] | None) -> Iterator[Reading]:
+    def _readings(self, facts: _Facts | None, connections: Mapping[str, int] | None) -> Iterator[Reading]:
         sources = self._sources
         yield reading(of.UP, facts is not None)
         yield reading(of.START_TIME, self._started)
+        if sources.version:
+            yield reading(of.BUILD_INFO, 1, sources.version, _PYTHON, "" if facts is None else facts.store.engine)
         if facts is not None:
-            feed, store = facts
-            yield from self._of_feed(feed)
-            if store.indexed:
-                yield reading(of.INDEX_LAG, store.index_lag)
+            yield from self._of_feed(facts.feed)
+            yield from _of_store(facts)
+        if connections is not None:
+            yield Reading(of.CONNECTIONS, {(port,): number for port, number in connections.items()})
         if sources.tail is not None:
-            yield from _of_tail(sources.tail(), None if facts is None else facts[0].head)
+            yield from _of_tail(sources.tail(), None if facts is None else facts.feed.head)
+        yield from self._of_models()
+        yield from self._of_work()
+        if sources.meters is not None:
+            yield from sources.meters.readings()
+
+    def _of_models(self) -> Iterator[Reading]:
+        sources = self._sources
         if (embedding := sources.embedding()) is not None:
             yield reading(of.EMBEDDING_WAITING, embedding.waiting)
             yield reading(of.EMBEDDING_FAILURES, embedding.failures)
@@ -125,6 +154,11 @@ class Metrics:
             yield reading(of.RERANKER_FAILURES, sources.reranked.failures)
         if sources.compaction is not None:
             yield from _of_compaction(sources.compaction())
+
+    def _of_work(self) -> Iterator[Reading]:
+        sources = self._sources
+        if sources.pool is not None and (pool := sources.pool()).most:
+            yield Reading(of.POOL, {("used",): pool.used, ("most",): pool.most})
         for definition, source in (
             (of.CONSUMER_MEMBERS, sources.consumer_members),
             (of.CALLS_IN_FLIGHT, sources.calls_in_flight),
@@ -135,14 +169,19 @@ class Metrics:
         ):
             if source is not None:
                 yield reading(definition, source())
-        if sources.meters is not None:
-            yield from sources.meters.readings()
 
     def _of_feed(self, feed: FeedState) -> Iterator[Reading]:
         yield reading(of.FEED_HEAD, feed.head.change)
         yield reading(of.FEED_UNSETTLED, feed.unsettled)
         age = 0 if feed.oldest_time is None else max(0, self._clock() - feed.oldest_time)
         yield reading(of.FEED_OLDEST, age / SECOND_NS)
+
+
+def _of_store(facts: _Facts) -> Iterator[Reading]:
+    if facts.store.indexed:
+        yield reading(of.INDEX_LAG, facts.store.index_lag)
+    if facts.bytes is not None:
+        yield reading(of.STORED, facts.bytes)
 
 
 def _of_tail(tail: TailStats, head: Position | None) -> Iterator[Reading]:

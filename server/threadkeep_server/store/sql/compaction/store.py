@@ -62,6 +62,8 @@ class SqlCompactions:
         if is_long(request):
             self._archiver.hint()
         self._commits.committed()
+        if not request.dry_run and not compacted.replayed:
+            self._units.meters.compactions.add()
         return compacted
 
     async def _settle(self, request: CompactionRequest) -> None:

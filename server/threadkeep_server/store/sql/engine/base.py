@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Column, Connection, FromClause, Select
 from sqlalchemy.sql import ColumnElement
 
+from ....telemetry.meters import StoreMeters
+from ...contract.maintenance import PoolUse
 from ..encryption.master_keys import MasterKeys
 
 T = TypeVar("T")
@@ -26,6 +28,7 @@ class SqlOptions:
     """Settings of the SQL store. Sizes are in connections; `statement_timeout` in seconds bounds one statement;
     `stall_alarm`: seconds until the log names a transaction that holds up the feed, 0 for never;
     `row_security`: PostgreSQL shows each unit the rows of its tenants only;
+    `meters`: what counts;
     `master_keys`: what `encrypted_tenants` (empty: all) store is encrypted, and searched only if `encrypted_search`;
     `postgres_listen_url` is for the connection that receives other servers' notifications: empty is the same database URL."""
 
@@ -43,6 +46,7 @@ class SqlOptions:
     master_keys: MasterKeys | None = None
     encrypted_tenants: Collection[str] = ()
     encrypted_search: bool = True
+    meters: StoreMeters = field(default_factory=StoreMeters)
 
 
 class Capability(enum.Enum):
@@ -211,6 +215,14 @@ class Engine(Protocol):
 
     def waited_for_lock(self, error: BaseException) -> bool:
         """Whether a unit failed because it waited for a lock for longer than it wanted to."""
+        ...
+
+    def pool(self) -> PoolUse:
+        """The connections, for reading on SQLite: how many are in use, and the most there may be."""
+        ...
+
+    def stored_bytes(self, connection: Connection) -> int:
+        """Returns the size of the database in bytes, with its indexes."""
         ...
 
     def problem(self, error: BaseException) -> str | None:

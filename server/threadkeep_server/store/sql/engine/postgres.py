@@ -14,9 +14,10 @@ import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import NullPool, QueuePool
 from sqlalchemy.util import await_only
 
+from ...contract.maintenance import PoolUse
 from ..schema.row_security import TENANTS, secure, tenants_value
 from ..schema.tables import DERIVED
 from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
@@ -58,6 +59,7 @@ _URL = "postgresql+asyncpg://"
 # A unit that runs for longer may wait for a host that vanished.
 _LONG_S = 2.0
 _SYSTEM = "postgresql"
+_SIZE = sa.text("SELECT pg_database_size(current_database())")
 
 
 class LeftInTransaction(asyncpg.InterfaceError):  # type: ignore[misc]
@@ -205,6 +207,15 @@ class PostgresEngine:
 
     def run_many(self, connection: sa.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         connection.exec_driver_sql(sql, [tuple(row) for row in rows])
+
+    def pool(self) -> PoolUse:
+        pool = self._engine.sync_engine.pool
+        assert isinstance(pool, QueuePool)  # noqa: S101 - the kind that SQLAlchemy makes
+        return PoolUse(pool.checkedout(), pool.size())
+
+    def stored_bytes(self, connection: sa.Connection) -> int:
+        size: int = connection.execute(_SIZE).scalar_one()
+        return size
 
     def waited_for_lock(self, error: BaseException) -> bool:
         return isinstance(error, DBAPIError) and _sqlstate(error) == _LOCK_NOT_AVAILABLE

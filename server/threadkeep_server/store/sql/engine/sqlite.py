@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
+from ...contract.maintenance import PoolUse
 from ..schema.tables import DERIVED
 from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
 from .running_units import RunningUnits
@@ -39,6 +40,7 @@ _PROBLEMS = {
 _ROWS_A_STATEMENT = 128
 # A transaction that reads before it writes must be the writer from the start, or lose what it read.
 _SYSTEM = "sqlite"
+_FILES = ("", "-wal", ".search", ".search-wal")
 _BEGIN = "BEGIN IMMEDIATE"
 # SQLAlchemy would begin a transaction with the first statement that it runs, and a unit may run prepared ones alone.
 _SNAPSHOT = "BEGIN"
@@ -197,6 +199,13 @@ class SqliteEngine:
             parameters = list(chain.from_iterable(rows[start : start + size]))
             raw.execute(f"{head}VALUES {', '.join([values] * size)}{conflict}{otherwise}", parameters)
             start += size
+
+    def pool(self) -> PoolUse:
+        return PoolUse(self._readers.used, self._readers.size)
+
+    def stored_bytes(self, connection: sa.Connection) -> int:
+        files = [self._path.with_name(self._path.name + end) for end in _FILES]
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def waited_for_lock(self, error: BaseException) -> bool:
         return False

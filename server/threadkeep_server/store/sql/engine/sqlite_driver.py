@@ -104,6 +104,9 @@ class Threads:
 
     def __init__(self, path: str, statements: Statements, *, size: int, timeout: float) -> None:
         self._pool = open_pool(path, statements, size=size, timeout=timeout)
+        self.size = size
+        self.used = 0
+        """Units that run."""
         self._slots = asyncio.Semaphore(size)
         self._free: list[OpenConnection] = []
 
@@ -112,10 +115,12 @@ class Threads:
         canceled, the statement of the unit is interrupted."""
         async with self._slots:
             taken = self._free.pop() if self._free else await self._opened()
+            self.used += 1
             try:
                 call: _Call[T] = _Call(taken.aio, partial(_transact, taken.connection, begin, unit))
                 return await call.run()
             finally:
+                self.used -= 1
                 self._free.append(taken)
 
     async def _opened(self) -> OpenConnection:

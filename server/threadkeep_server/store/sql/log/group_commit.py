@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....domain.errors import RateLimited, ServerDraining, StoreUnavailable
+from ....telemetry.meters import StoreMeters
 from ....telemetry.spans import recorded
 from .commit_spans import commit_span
 from .group_unit import Outcome, Request
+from .outcome_counts import count_outcome
 from .set_aside import Committer, SetAside, Waiting
 
 Parts = Callable[[Sequence[Request]], Sequence[Sequence[int]] | None]
@@ -31,8 +33,11 @@ class Writer:
     of others continue. `parts`: splits a group, by places, into some that are committed one after the other;
     None: not."""
 
-    def __init__(self, committer: Committer, *, max_pending_bytes: int, parts: Parts | None = None) -> None:
+    def __init__(
+        self, committer: Committer, *, max_pending_bytes: int, parts: Parts | None = None, meters: StoreMeters | None = None
+    ) -> None:
         self._committer = committer
+        self._meters = meters or StoreMeters()
         self._parts = parts
         self._max_pending_bytes = max_pending_bytes
         self._aside = SetAside(committer, self._attempt, self._settle)
@@ -58,7 +63,7 @@ class Writer:
             raise RateLimited("pending_appends")
         future: asyncio.Future[Any] = self._loop.create_future()
         self._pending_bytes += size
-        self._waiting.append((request, future, size, recorded()))
+        self._waiting.append((request, future, size, recorded(), time.monotonic()))
         self._wake.set()
         return future
 
@@ -89,7 +94,7 @@ class Writer:
         total = 0
         while self._waiting and len(group) < _GROUP_REQUESTS and total < _GROUP_BYTES:
             waiting = self._waiting.popleft()
-            _, future, size, _ = waiting
+            _, future, size, *_ = waiting
             total += size
             if future.cancelled():  # its caller canceled before the commit
                 self._pending_bytes -= size
@@ -119,6 +124,7 @@ class Writer:
 
     async def _attempt(self, group: Sequence[Waiting], wait_ms: int) -> bool:
         """Settles the group, unless it would have to wait for a lock for longer; see Locks.acquire."""
+        began = time.monotonic()
         try:
             with commit_span(group):
                 outcomes = await self._committer.commit([request for request, *_ in group], wait_ms)
@@ -127,9 +133,13 @@ class Writer:
                 return False
             await self._failed(group, exc)
             return True
-        self._last_commit = time.monotonic()
+        self._last_commit = now = time.monotonic()
         self.failure = None
+        meters = self._meters
+        meters.commit_duration.add(now - began)
+        meters.commit_size.add(len(group))
         for waiting, outcome in zip(group, outcomes, strict=True):
+            count_outcome(meters, waiting[0], outcome, waiting[2], now - waiting[4])
             self._settle(waiting, outcome)
         return True
 
@@ -138,6 +148,7 @@ class Writer:
         problem = self._committer.problem(exc)
         if problem is not None:
             self.failure = problem, time.monotonic()
+            self._meters.commit_failures.add()
         elif len(group) > 1:
             for member in group:
                 await self._attempt([member], 0)
@@ -146,7 +157,7 @@ class Writer:
             self._settle(waiting, exc if problem is None else StoreUnavailable(problem))
 
     def _settle(self, waiting: Waiting, outcome: Outcome | Exception) -> None:
-        _, future, size, _ = waiting
+        _, future, size, *_ = waiting
         self._pending_bytes -= size
         if future.done():
             return

@@ -25,8 +25,8 @@ _AT_ONCE = 512
 
 _log = logging.getLogger(__name__)
 
-Waiting = tuple[Request, asyncio.Future[Any], int, Span | None]
-"""A request, the future of its outcome, its size, and the span of its caller if it is recorded."""
+Waiting = tuple[Request, asyncio.Future[Any], int, Span | None, float]
+"""A request, the future of its outcome, its size, the span of its caller if it is recorded, and when it was accepted."""
 Attempt = Callable[[Sequence[Waiting], int], Awaitable[bool]]
 Settle = Callable[[Waiting, Outcome | Exception], None]
 

@@ -44,7 +44,9 @@ class GroupedWrites:
         self._group = GroupUnit(units.engine, units.codec, units.statements)
         functions = Capability.FUNCTIONS in units.engine.capabilities
         self._function = AppendFunction(units.engine, units.codec, units.statements) if functions else None
-        self._writer = writer = Writer(self, max_pending_bytes=max_pending_bytes, parts=by_way if functions else None)
+        self._writer = writer = Writer(
+            self, max_pending_bytes=max_pending_bytes, parts=by_way if functions else None, meters=units.meters
+        )
         self._codec = units.codec
         encrypted = units.codec.vault is not None
         self.append: Callable[[AppendRequest], Awaitable[Appended]] = self._encrypted if encrypted else writer.write
@@ -199,7 +201,7 @@ class SqlSessions:
                 connection, self._engine, self._deletions, tenant, now, limit, which
             )
         )
-        self._deleted(deleted > 0)
+        self._deleted(deleted)
         return deleted
 
     async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:
@@ -221,9 +223,10 @@ class SqlSessions:
     async def tenants(self) -> Sequence[str]:
         return await self._units.read(session_queries.tenants)
 
-    def _deleted(self, some: bool) -> None:
+    def _deleted(self, number: int) -> None:
         self._commits.committed()
-        if some:
+        self._units.meters.sessions_deleted.add(number)
+        if number:
             self._hint()
 
     def _hint(self) -> None:

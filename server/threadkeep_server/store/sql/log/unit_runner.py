@@ -8,6 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from ....domain.errors import StoreUnavailable, ThreadkeepError
+from ....telemetry.meters import StoreMeters
 from ..encryption.codec import StoredCodec
 from ..encryption.vault import KeyUnknown
 from ..engine.base import Engine, Unit
@@ -24,16 +25,22 @@ class UnitRunner:
     """Runs units of work on an engine. Every method raises StoreUnavailable if the database fails."""
 
     def __init__(
-        self, engine: Engine, codec: StoredCodec, statements: Statements | None = None, tenants: Collection[str] | None = None
+        self,
+        engine: Engine,
+        codec: StoredCodec,
+        statements: Statements | None = None,
+        tenants: Collection[str] | None = None,
+        meters: StoreMeters | None = None,
     ) -> None:
         self.engine = engine
         self.codec = codec
         self.statements = statements or Statements(engine)
         self._tenants = tenants
+        self.meters = meters or StoreMeters()
 
     def of(self, *tenants: str) -> UnitRunner:
         """Returns a runner of units that concern these tenants: see Engine.read. Other units do the server's own work."""
-        return UnitRunner(self.engine, self.codec, self.statements, frozenset(tenants))
+        return UnitRunner(self.engine, self.codec, self.statements, frozenset(tenants), self.meters)
 
     async def scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False, short: bool = False) -> T:
         """Runs a unit that reads with a Scanner."""
