@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what the availability tests need next to PostgreSQL: Patroni, etcd, HAProxy and PgBouncer, where the system's package
+# Installs what the tests of operations need next to PostgreSQL: Patroni, etcd, HAProxy, PgBouncer and pgBackRest, where the system's package
 # manager may be used. Nothing is started. It never fails: without the programs the tests are skipped and say how to get them
 # (or fail, with THREADKEEP_REQUIRE_ALL=1).
 set -u
 
 found() {
-  for program in patroni etcd haproxy pgbouncer; do
+  for program in patroni etcd haproxy pgbouncer pgbackrest; do
     PATH="$PATH:/usr/sbin" command -v "$program" > /dev/null || return 1
   done
 }
@@ -17,11 +17,11 @@ as_root() {
 found && exit 0
 
 if ! command -v apt-get > /dev/null || ! as_root true 2> /dev/null; then
-  echo "==> no Patroni here, and no way to install it: its tests will say so" >&2
+  echo "==> no Patroni or no pgBackRest here, and no way to install it: its tests will say so" >&2
   exit 0
 fi
 
-echo "==> installing patroni, etcd-server, haproxy and pgbouncer for the tests"
+echo "==> installing patroni, etcd-server, haproxy, pgbouncer and pgbackrest for the tests"
 # The packages start services where the policy lets them; the tests start their own.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
@@ -29,11 +29,11 @@ if [ ! -e "$policy" ]; then
   as_root chmod +x "$policy"
   trap 'as_root rm -f "$policy"' EXIT
 fi
-packages=(patroni python3-etcd etcd-server haproxy pgbouncer)
+packages=(patroni python3-etcd etcd-server haproxy pgbouncer pgbackrest)
 install() {
   DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends "${packages[@]}" > /dev/null 2>&1
 }
 install || { as_root apt-get update -qq > /dev/null 2>&1; install; }
 
-found || echo "==> Patroni, etcd, HAProxy or PgBouncer could not be installed: their tests will say so" >&2
+found || echo "==> Patroni, etcd, HAProxy, PgBouncer or pgBackRest could not be installed: their tests will say so" >&2
 exit 0
