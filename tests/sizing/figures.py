@@ -26,8 +26,8 @@ class Scale:
     subscriptions: int
 
 
-FULL = Scale(6.0, 100_000, ((100, 20_000), (1_000, 10_000), (10_000, 2_000)), 2_000)
-QUICK = Scale(0.5, 2_000, ((100, 500),), 50)
+FULL = Scale(6.0, 50_000, ((100, 10_000), (1_000, 5_000), (10_000, 1_000)), 2_000)
+QUICK = Scale(1.0, 2_000, ((100, 500),), 50)
 
 
 @dataclass(frozen=True, slots=True)

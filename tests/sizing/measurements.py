@@ -85,18 +85,26 @@ def storage(where: Place, scale: Scale) -> Iterator[Figure]:
 
 
 def subscriptions(where: Place, scale: Scale) -> Iterator[Figure]:
-    """Memory of the server for an open subscription and for a connection."""
+    """Memory of the server for an open subscription and for a connection, each in a new process."""
+    count = scale.subscriptions
+    for name, by_session in (("of a session each", True), ("of all of one user", False)):
+        with _warm(where) as pid:
+            used = asyncio.run(_held(where.address, pid, count, by_session=by_session))
+        text = f"{count:,} on one connection"
+        yield Figure(where.engine, f"subscription {name}", used.anonymous * 1024 / count, "KiB", text, of_machine=False)
+    with _warm(where) as pid:
+        used = asyncio.run(_connected(where.address, pid, _CLIENTS))
+    text = f"{_CLIENTS} of them; {used.descriptors / _CLIENTS:.1f} descriptors"
+    yield Figure(where.engine, "connection", used.anonymous * 1024 / _CLIENTS, "KiB", text, of_machine=False)
+
+
+@contextlib.contextmanager
+def _warm(where: Place) -> Iterator[int]:
+    """A server that has answered calls of each kind."""
     with where.server() as pid:
         loading.first_append(where.address)
-        loading.fill(where.address, 1_000, 100)
-        count = scale.subscriptions
-        for name, by_session in (("of a session each", True), ("of one user, all", False)):
-            used = asyncio.run(_held(where.address, pid, count, by_session=by_session))
-            kib = (used.anonymous) * 1024 / count
-            yield Figure(where.engine, f"subscription {name}", kib, "KiB", f"{count:,} on one connection", of_machine=False)
-        used = asyncio.run(_connected(where.address, pid, _CLIENTS))
-        text = f"{_CLIENTS} of them; {used.descriptors / _CLIENTS:.1f} descriptors"
-        yield Figure(where.engine, "connection", used.anonymous * 1024 / _CLIENTS, "KiB", text, of_machine=False)
+        loading.bench(where.address, 1.0, writers=4, sessions=4, watchers=2, readers=1, searchers=1)
+        yield pid
 
 
 def recovery(where: Place, scale: Scale) -> Iterator[Figure]:

@@ -50,11 +50,11 @@ def run(soak: Soak) -> int:
     soak.folder.mkdir(parents=True, exist_ok=True)
     for engine in soak.engines:
         _file(soak.folder, engine).unlink(missing_ok=True)
-    ends = time.monotonic() + soak.hours * 3600
     failed = threading.Event()
     with contextlib.ExitStack() as stack:
         places = [stack.enter_context(place(engine, soak.folder)) for engine in soak.engines]
         servers = [(each, stack.enter_context(each.server())) for each in places]
+        ends = time.monotonic() + soak.hours * 3600
         threads = [threading.Thread(target=_soak, args=(soak, each, pid, ends, failed), daemon=True) for each, pid in servers]
         for thread in threads:
             thread.start()
@@ -128,14 +128,13 @@ def _round(soak: Soak, where: Place, pid: int) -> dict[str, Any]:
 @contextlib.contextmanager
 def _load(soak: Soak, where: Place) -> Iterator[subprocess.Popen[str]]:
     command = [*soak.load, "--address", where.address]
-    with (soak.folder / where.engine / "bench.log").open("a") as log:
-        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-    try:
-        yield started
-    finally:
-        if started.poll() is None:
-            started.terminate()
-            started.wait(60)
+    log = soak.folder / where.engine / "bench.log"
+    with log.open("a") as errors, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as started:
+        try:
+            yield started
+        finally:
+            if started.poll() is None:
+                started.terminate()
 
 
 def _control_ms(health: Any) -> float:

@@ -12,14 +12,17 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Cli, running
+from tests.api.conftest import Cli as Command
+from tests.api.conftest import running
 from tests.support.databases.scratch import scratch_folder
 from tests.support.programs.python import python
 from threadkeep import AsyncClient, Client
 from threadkeep.cli import main
+from threadkeep.cli.commands.bench.command import _check_target
 from threadkeep.cli.commands.bench.pace import Stop
 from threadkeep.cli.commands.bench.plan import Plan
 from threadkeep.cli.commands.bench.run import Run
+from threadkeep.cli.options import Cli
 from threadkeep.values.changes import Appended, Change
 
 SMALL = ("--sessions", "5", "--writers", "3")
@@ -54,7 +57,7 @@ def remaining(address: str) -> int:
         return len(client.sessions_page(any_user=True, any_app=True).sessions)
 
 
-def test_run_measures_every_operation_and_leaves_nothing(cli: Cli, address: str) -> None:
+def test_run_measures_every_operation_and_leaves_nothing(cli: Command, address: str) -> None:
     load = ("--watchers", "2", "--readers", "1", "--searchers", "1", "--duration", "1s", "--batch", "2", "--json")
     code, out, err = cli("bench", *SMALL, *load, "--interval", "0.4s")
     *intervals, last = [json.loads(line) for line in out.splitlines()]
@@ -71,7 +74,7 @@ def test_run_measures_every_operation_and_leaves_nothing(cli: Cli, address: str)
     assert remaining(address) == 0
 
 
-def test_report_for_people_names_operations_and_findings(cli: Cli, address: str) -> None:
+def test_report_for_people_names_operations_and_findings(cli: Command, address: str) -> None:
     code, out, err = cli(
         "bench", *SMALL, "--duration", "0.5s", "--rate", "40", "--watchers", "7", "--watch", "session", "--keep"
     )
@@ -92,6 +95,7 @@ def test_server_on_another_machine_is_refused(capfd: pytest.CaptureFixture[str],
     assert main(["bench", "--address", remote]) == 2
     err = capfd.readouterr().err
     assert "is another machine; give --allow-remote if nobody depends on it now" in err
+    _check_target(Cli(remote), allow_remote=True)
 
 
 def test_server_that_does_not_answer_is_reported(capfd: pytest.CaptureFixture[str]) -> None:
