@@ -14,18 +14,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
-import sqlalchemy as sa
-
 _DEBIAN: Final = Path("/usr/lib/postgresql")
 _POLL_S: Final = 0.2
-# Parameters of the driver in a URL, and how libpq calls them.
+# Arguments of the driver, and how libpq calls them.
 _PARAMETERS: Final = {
+    "user": "PGUSER",
+    "password": "PGPASSWORD",
+    "database": "PGDATABASE",
+    "passfile": "PGPASSFILE",
     "ssl": "PGSSLMODE",
-    "sslmode": "PGSSLMODE",
     "sslrootcert": "PGSSLROOTCERT",
     "sslcert": "PGSSLCERT",
     "sslkey": "PGSSLKEY",
-    "passfile": "PGPASSFILE",
     "target_session_attrs": "PGTARGETSESSIONATTRS",
 }
 
@@ -68,32 +68,21 @@ def major(version: str) -> int:
 
 
 def environment(url: str) -> dict[str, str]:
-    """Returns the environment that connects a program to a database."""
-    parsed = sa.make_url(url)
-    hosts, ports = _places(parsed)
+    """Returns the environment that connects a program to the database, as the driver does."""
+    from ..engine.postgres_hosts import connect_arguments  # its driver is an extra
+
+    given = connect_arguments(url)
+    hosts, ports = given.get("host", ""), given.get("port", "")
     values = {
-        "PGHOST": hosts,
-        "PGPORT": ports,
-        "PGUSER": parsed.username,
-        "PGPASSWORD": parsed.password,
-        "PGDATABASE": parsed.database,
+        "PGHOST": ",".join(hosts) if isinstance(hosts, list) else hosts,
+        "PGPORT": ",".join(map(str, ports)) if isinstance(ports, list) else ports,
+        # Of several hosts, the one that is written to.
+        "PGTARGETSESSIONATTRS": "read-write" if isinstance(hosts, list) else None,
         "PGAPPNAME": "threadkeep db",
         "PGOPTIONS": "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0",
     }
-    for name, value in parsed.query.items():
-        if name in _PARAMETERS and isinstance(value, str):
-            values[_PARAMETERS[name]] = value.replace("-", "_") if name == "target_session_attrs" else value
+    values |= {variable: given[name] for name, variable in _PARAMETERS.items() if name in given}
     return {**os.environ, **{name: str(value) for name, value in values.items() if value}}
-
-
-def _places(url: sa.URL) -> tuple[str, str]:
-    """Returns the hosts and ports of a URL, which may list several in parameters."""
-    listed = url.query.get("host", ())
-    places = [listed] if isinstance(listed, str) else list(listed)
-    if not places:
-        return url.host or "", str(url.port or "")
-    split = [place.partition(":") for each in places for place in each.split(",")]
-    return ",".join(host for host, _, _ in split), ",".join(port or "5432" for _, _, port in split)
 
 
 def run(command: Sequence[str | Path], url: str, report: Callable[[], None]) -> None:
