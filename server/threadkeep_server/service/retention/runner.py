@@ -163,19 +163,19 @@ class RetentionRunner:
         )
 
     async def settle(self, tenant: str) -> Sequence[Receipt]:
-        """Gives the pending receipts of a tenant an outcome: a session that is gone was deleted, of one that is there the
-        archive is removed. Returns those of deletions."""
+        """Gives the pending receipts of a tenant an outcome: a session that is gone was deleted, one that is there was not.
+        Returns those of deletions. An archive stays, whatever the outcome: another run may be about to delete its session."""
         settled = []
         for receipt in await self._archive.pending(tenant):
             try:
                 there = (await self._store.get_session(tenant, receipt.ref)).uid == receipt.uid
             except SessionNotFound:
                 there = False
-            if there:
-                await self._archive.discard(receipt)
-                continue
-            receipt = receipt.ended(Outcome.DELETED, self._clock(), "the server stopped before it stored this receipt")
+            outcome = Outcome.CHANGED if there else Outcome.DELETED
+            receipt = receipt.ended(outcome, self._clock(), "stored by another run than the one that began it")
             await self._archive.end(receipt)
+            if there:
+                continue
             self._ended(receipt)
             settled.append(receipt)
         return settled
