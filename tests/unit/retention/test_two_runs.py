@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import count
 from pathlib import Path
 
@@ -24,7 +25,7 @@ class OneLine:
     """Writes the same line for every session."""
 
     async def write(self, _tenant: str, _ref: SessionRef, into: Path) -> int:
-        into.write_bytes(LINES)
+        await asyncio.to_thread(into.write_bytes, LINES)
         return 0
 
     async def read(self, _tenant: str, _lines: Path) -> Restored:
@@ -54,5 +55,5 @@ async def test_a_run_that_settles_what_another_is_about_to_delete_leaves_its_arc
     assert receipt.outcome is Outcome.DELETED
     assert receipt.archive is not None
     await archive.fetch(receipt.archive, tmp_path / "lines")
-    assert (tmp_path / "lines").read_bytes() == LINES
+    assert await asyncio.to_thread((tmp_path / "lines").read_bytes) == LINES
     assert await archive.pending("acme") == []
