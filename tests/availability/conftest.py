@@ -22,15 +22,20 @@ ServerMaker = Callable[..., ServerProcess]
 _TTL = size(20, 8)
 
 
-@pytest.fixture(scope="package")
-def cluster() -> Iterator[Cluster]:
+def required() -> Path:
+    """Returns the directory of PostgreSQL's programs; skips, or fails in CI, if a program is missing."""
     binaries, missing = find_binaries(), missing_programs()
     problem = NO_POSTGRES if binaries is None else HOW_TO_INSTALL.format(", ".join(missing)) if missing else ""
     if problem and os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
         pytest.fail(problem)
     if binaries is None or problem:
         pytest.skip(problem)
-    with Cluster(binaries, _TTL) as cluster:
+    return binaries
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Iterator[Cluster]:
+    with Cluster(required(), _TTL) as cluster:
         yield cluster
 
 

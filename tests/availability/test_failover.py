@@ -21,7 +21,7 @@ from tests.support.runs.thoroughness import FAILOVERS
 from tests.support.servers.server_process import ServerProcess
 
 from .conftest import ServerMaker
-from .harness.beats import Beat, percentile
+from .harness.beats import Beat, Reading, percentile
 from .harness.cluster import Cluster
 from .harness.node import Node
 
@@ -68,8 +68,9 @@ FAULTS = (kill, cut_off, switch_over, crash)
 @pytest.mark.postgres
 @pytest.mark.timeout(600 + 120 * FAILOVERS)
 async def test_failovers_lose_and_duplicate_nothing_acknowledged(make_server: ServerMaker, cluster: Cluster, say: Say) -> None:
-    urls = (cluster.url, cluster.haproxy_url)
-    servers = [await asyncio.to_thread(make_server(database_url=url).start) for url in urls]
+    urls = {cluster.url: cluster.replicas_url, cluster.haproxy_url: cluster.haproxy_replicas_url}
+    made = [make_server(database_url=url, database_read_url=replicas) for url, replicas in urls.items()]
+    servers = [await asyncio.to_thread(each.start) for each in made]
     ledger, faults = Ledger(), list(islice(cycle(FAULTS), FAILOVERS))
     async with connect(servers[0].address) as first, connect(servers[1].address) as second:
         for session in SESSIONS:
@@ -82,7 +83,8 @@ async def test_failovers_lose_and_duplicate_nothing_acknowledged(make_server: Se
         ]
         follows = (each.follow(servers[place // 2].address) for place, each in enumerate(watching))
         async with background(*follows) as following:
-            async with background(*(beat.run() for beat in beats)) as writing:
+            readings = [Reading(ledger, client, session) for client in (first, second) for session in SESSIONS]
+            async with background(*(beat.run() for beat in beats), *(each.run() for each in readings)) as writing:
                 await writing.until(lambda: all(len(beat.times) > 5 for beat in beats))
                 pauses = [await _fail_over(cluster, fault, beats, (writing, following)) for fault in faults]
             for session in SESSIONS:
@@ -93,7 +95,7 @@ async def test_failovers_lose_and_duplicate_nothing_acknowledged(make_server: Se
                 await until_received(everyone, session, f"last {session}")
         received = {each.name: await _check(first, each) for each in watching}
         stored = await ledger.check(servers[1].address)
-    _say(say, ledger, stored, faults, pauses)
+    _say(say, ledger, stored, sum(each.reads for each in readings), faults, pauses)
     assert stored >= ledger.acknowledged
     assert received["all of 0"] == received["all of 1"] == stored
     assert set(ledger.problems) <= ALLOWED, f"{ledger.problems}\n{unhandled(servers)}"
@@ -134,12 +136,14 @@ def unhandled(servers: Sequence[ServerProcess]) -> str:
     return "\n".join(server.log[at : at + 6000] for server in servers if (at := server.log.find("unhandled")) >= 0)
 
 
-def _say(say: Say, ledger: Ledger, stored: int, faults: Sequence[Fault], pauses: Sequence[tuple[float, float]]) -> None:
+def _say(
+    say: Say, ledger: Ledger, stored: int, reads: int, faults: Sequence[Fault], pauses: Sequence[tuple[float, float]]
+) -> None:
     nodes, proxy = zip(*pauses, strict=True)
     kills = sum(fault in (kill, crash) for fault in faults)
     told = [
         f"postgresql: kills={kills} partitions={faults.count(cut_off)} switchovers={faults.count(switch_over)}",
-        f"acknowledged={ledger.acknowledged} stored={stored} replays={ledger.replays} lost=0 duplicated=0",
+        f"acknowledged={ledger.acknowledged} stored={stored} replays={ledger.replays} lost=0 duplicated=0 reads={reads}",
     ]
     for name, values in (("several hosts", nodes), ("haproxy", proxy)):
         p50, p99 = percentile(values, 50), percentile(values, 99)

@@ -34,6 +34,7 @@ from pydantic_settings import (
 from .access import RANDOM_HEX
 from .compaction import CompactionSettings
 from .connections import ConnectionSettings
+from .database import DatabaseSettings
 from .encryption import EncryptionSettings
 from .environment import ENV_PREFIX, unknown_variables
 from .feed import FeedSettings
@@ -75,7 +76,13 @@ DEFAULT_FILE = "threadkeep.toml"
 _MIB = 1024 * 1024
 # Components with a model endpoint.
 _ENDPOINTS = ("summarizer", "embedder", "reranker")
-_SECRETS = {"auth_tokens", "database_url", "database_listen_url", *(f"{name}_api_key" for name in _ENDPOINTS)}
+_SECRETS = {
+    "auth_tokens",
+    "database_url",
+    "database_listen_url",
+    "database_read_url",
+    *(f"{name}_api_key" for name in _ENDPOINTS),
+}
 _SECRETS |= {f"{name}_base_url" for name in _ENDPOINTS}
 # What a file must not show to other users. Passwords in URLs are left to the owner of the file: many name no secret.
 _SECRETS_OF_FILES = {"auth_tokens", *(f"{name}_api_key" for name in _ENDPOINTS)}
@@ -88,6 +95,7 @@ def _default_log_format() -> Literal["text", "json"]:
 
 class Settings(
     ConnectionSettings,
+    DatabaseSettings,
     FeedSettings,
     SearchSettings,
     RerankerSettings,
@@ -262,7 +270,7 @@ class Settings(
         values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
         for name in ("encryption_key", *(f"{name}_api_key" for name in _ENDPOINTS)):
             values[name] = MASK if getattr(self, name) else ""
-        for name in ("database_listen_url", *(f"{name}_base_url" for name in _ENDPOINTS)):
+        for name in ("database_listen_url", "database_read_url", *(f"{name}_base_url" for name in _ENDPOINTS)):
             values[name] = masked_url(getattr(self, name))
         return values
 

@@ -13,6 +13,7 @@ import threadkeep
 from tests.faults.harness.ledger import Ledger, append_until_acknowledged
 
 _PACE_S = 0.08
+_READS_S = 0.25
 
 
 @dataclass
@@ -35,6 +36,33 @@ class Beat:
     def pause(self, since: float) -> float:
         """Returns the longest time between two acknowledgements, of which the later one came after `since`."""
         return max(later - earlier for earlier, later in pairwise(self.times) if later > since)
+
+
+@dataclass
+class Reading:
+    """Reads of a session through one server, each of which must have what was acknowledged before it, by any server."""
+
+    ledger: Ledger
+    client: threadkeep.AsyncClient
+    session: str
+    reads: int = 0
+
+    async def run(self) -> None:
+        while True:
+            acknowledged = dict(self.ledger.acks.get(self.session, {}))
+            newest = max(acknowledged.values(), default=0)
+            try:
+                # Of so many that it is no short read, which the primary serves.
+                recent = threadkeep.event_filter(after_seq=max(0, newest - 20))
+                page = await self.client.events_page(self.session, recent, page_size=1000)
+            except threadkeep.ThreadkeepError as error:
+                self.ledger.problems[error.reason or error.code.name] += 1
+            else:
+                seqs = {event.event_id: event.seq for event in page.events}
+                missed = {each for each, seq in acknowledged.items() if seq > newest - 20 and seqs.get(each) != seq}
+                assert not missed, f"acknowledged before the read, and not in it: {missed}"
+                self.reads += 1
+            await asyncio.sleep(_READS_S)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import time
 import urllib.error
 import urllib.request
@@ -87,6 +89,11 @@ class Node:
                 if (process / "cwd").readlink() == self._data:
                     found.append(process)
         return found
+
+    def signal_replay(self, how: signal.Signals) -> None:
+        """Sends a signal to the process of a replica that replays."""
+        [replaying] = [each for each in self._processes() if b"startup" in (each / "cmdline").read_bytes()]
+        os.kill(int(replaying.name), how)
 
     def cut_off(self) -> None:
         """Drops all traffic from and to the node. Nothing is closed."""

@@ -47,7 +47,7 @@ async def test_a_canceled_read_closes_its_connection(engine: PostgresEngine, sna
 
 @pytest.mark.parametrize("alone", [False, True])
 async def test_a_connection_within_a_transaction_is_refused_and_closed(engine: PostgresEngine, alone: bool) -> None:
-    async with engine._engine.connect() as connection:  # no unit of work does this on purpose
+    async with engine._pool.engine.connect() as connection:  # no unit of work does this on purpose
         raw = await connection.get_raw_connection()
         assert raw.driver_connection is not None
         await raw.driver_connection.execute("BEGIN; SELECT 1")
@@ -55,7 +55,7 @@ async def test_a_connection_within_a_transaction_is_refused_and_closed(engine: P
         await engine.write(backend, alone=alone)
     assert engine.problem(refused.value) == "the connection to the database failed"
     await engine.write(lambda connection: connection.exec_driver_sql("CREATE TABLE kept (n int)"), alone=alone)
-    async with engine._engine.connect() as connection:
+    async with engine._pool.engine.connect() as connection:
         await connection.invalidate()
     assert await engine.read(lambda connection: connection.exec_driver_sql("SELECT count(*) FROM kept").scalar()) == 0
 

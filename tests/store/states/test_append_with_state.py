@@ -67,7 +67,7 @@ def statements_of(store: SqlStore) -> Iterator[list[str]]:
     def run(_connection: Any, _cursor: Any, sql: str, *_rest: Any) -> None:
         seen.append(sql)
 
-    engine = store._engine._engine.sync_engine  # type: ignore[attr-defined]
+    engine = store._engine._pool.engine.sync_engine  # type: ignore[attr-defined]
     sa.event.listen(engine, "before_cursor_execute", run)
     try:
         yield seen

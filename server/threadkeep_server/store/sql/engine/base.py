@@ -30,12 +30,17 @@ class SqlOptions:
     `row_security`: PostgreSQL shows each unit the rows of its tenants only;
     `meters`: what counts;
     `master_keys`: what `encrypted_tenants` (empty: all) store is encrypted, and searched only if `encrypted_search`;
-    `postgres_listen_url` is for the connection that receives other servers' notifications: empty is the same database URL."""
+    `postgres_listen_url` is for the connection that receives other servers' notifications: empty is the same database URL;
+    `postgres_read_url` is of replicas, empty for none, and `postgres_read_wait` the seconds that a read waits for one that is
+    behind; `postgres_pooler`: the database URL is of a pooler of transactions."""
 
     sqlite_synchronous: str = "FULL"
     sqlite_readers: int = 4
     postgres_pool_size: int = 8
     postgres_listen_url: str = ""
+    postgres_read_url: str = ""
+    postgres_read_wait: float = 0.1
+    postgres_pooler: bool = False
     statement_timeout: float = 30.0
     row_security: bool = False
     stall_alarm: float = 10.0
@@ -183,10 +188,17 @@ class Engine(Protocol):
         ...
 
     async def read(
-        self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
+        self,
+        unit: Unit[T],
+        *,
+        snapshot: bool = False,
+        short: bool = False,
+        replica: bool = False,
+        tenants: Collection[str] | None = None,
     ) -> T:
         """Runs a unit that writes nothing. `snapshot`: in a transaction, as streaming rows needs. `short`: it looks up a few
-        rows by their keys, and may run where it is called if that is quicker than a call of a thread. `tenants`:
+        rows by their keys, and may run where it is called if that is quicker than a call of a thread. `replica`: it is long
+        enough to run on a replica, if there is one that has every commit which was acknowledged before. `tenants`:
         the only tenants that it concerns; None: it is the server's own work, for all of them."""
         ...
 

@@ -8,23 +8,24 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, TypeVar
 
 import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.util import await_only
 
 from ...contract.maintenance import PoolUse
 from ..schema.row_security import TENANTS, secure, tenants_value
-from ..schema.tables import DERIVED
 from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
 from .postgres_dialect import PostgresDialect, PostgresLocks
 from .postgres_hosts import PostgresHosts
 from .postgres_listener import PostgresListener
 from .postgres_order import ordered_from
+from .postgres_pool import AUTOCOMMIT, READS, SNAPSHOT, Pool, without_pool
+from .postgres_replica import Missed, Positions, PostgresReplica
 from .postgres_restarts import PostgresRestarts
 from .running_units import RunningUnits
 from .unit_spans import unit_span
@@ -47,15 +48,11 @@ _PROBLEMS = {
     "55P03": "another transaction of the database holds a lock for too long",
     "25P03": "a transaction paused for too long, and the database ended it",
 }
+_PROTOCOL = "08P01"
 _LOCK_NOT_AVAILABLE = "55P03"
 _RETRYABLE = ("40001", "40P01")
 _ATTEMPTS = 4
-_AUTOCOMMIT = "AUTOCOMMIT"
-_SNAPSHOT = "REPEATABLE READ"
-_READS = "READ COMMITTED"
 _READ_ONLY = "25006"
-# PostgresHosts connects.
-_URL = "postgresql+asyncpg://"
 # A unit that runs for longer may wait for a host that vanished.
 _LONG_S = 2.0
 _SYSTEM = "postgresql"
@@ -76,24 +73,9 @@ class PostgresEngine:
 
     def __init__(self, url: str, options: SqlOptions) -> None:
         self._hosts = PostgresHosts(url)
-        connecting: dict[str, Any] = {
-            "connect_args": {
-                **self._hosts.of_sqlalchemy,
-                "async_creator_fn": self._hosts.connect,
-                "server_settings": {
-                    "application_name": "threadkeep",
-                    # Compiling a statement takes longer than running any statement of the store.
-                    "jit": "off",
-                    "statement_timeout": str(int(options.statement_timeout * 1000)),
-                },
-            },
-            "execution_options": {"schema_translate_map": {DERIVED: None}},
-        }
-        self._engine: AsyncEngine = create_async_engine(
-            _URL, pool_size=options.postgres_pool_size, max_overflow=0, pool_timeout=options.statement_timeout, **connecting
-        )
+        self._pool = Pool(self._hosts, options)
         self._row_security = options.row_security
-        self._restarts = PostgresRestarts(self._engine, create_async_engine(_URL, poolclass=NullPool, **connecting))
+        self._restarts = PostgresRestarts(self._pool.engine, without_pool(self._hosts, options))
         self._dialect = PostgresDialect()
         self.sql: Dialect = self._dialect
         self.locks: Locks = PostgresLocks()
@@ -101,15 +83,15 @@ class PostgresEngine:
         self.peers: Peers = PostgresListener(listening, self.problem)
         self._units = RunningUnits()
         self._running: dict[object, float] = {}
-        sa.event.listen(self._engine.sync_engine, "checkout", _not_closed)
         # Some connections stay for writes, however many reads wait.
         self._reading = asyncio.Semaphore(max(1, options.postgres_pool_size - 2))
         # One thread: several would only take the interpreter lock from the event loop.
         self._computing = ThreadPoolExecutor(1, "computing")
-        self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
-        # In READ COMMITTED each statement would see an instant of its own.
-        self._snapshots = self._engine.execution_options(isolation_level=_SNAPSHOT)
-        self._reads = self._engine.execution_options(isolation_level=_READS)
+        # Behind a pooler, what is outside a transaction may run on several connections.
+        self._single = READS if options.postgres_pooler else AUTOCOMMIT
+        reads_url = options.postgres_read_url
+        positions = Positions(partial(self.read, short=True))
+        self._replica = PostgresReplica(reads_url, options, positions) if reads_url else None
 
     async def open(self) -> None:
         def unit(connection: sa.Connection) -> tuple[int, str, str]:
@@ -129,22 +111,38 @@ class PostgresEngine:
         self._restarts.run_after(unit, then)
 
     async def read(
-        self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
+        self,
+        unit: Unit[T],
+        *,
+        snapshot: bool = False,
+        short: bool = False,
+        replica: bool = False,
+        tenants: Collection[str] | None = None,
     ) -> T:
+        isolation = SNAPSHOT if snapshot else self._single
+        run = unit
+        if self._row_security and tenants is not None:
+            run, isolation = _restricted(unit, tenants), SNAPSHOT if snapshot else READS
         with unit_span(_SYSTEM, "read", unit):
+            if replica and self._replica is not None:
+                with contextlib.suppress(Missed):
+                    return await self._replica.run(isolation, partial(_run_outside, unit=run), self._failed)
             try:
-                return await self._read(unit, snapshot, tenants)
+                return await self._read(run, isolation)
             except DBAPIError as exc:
                 # A pooled connection that died while idle: the pool has dropped it, reading again is safe.
                 if not exc.connection_invalidated:
                     raise
-                return await self._read(unit, snapshot, tenants)
+                return await self._read(run, isolation)
 
-    async def _read(self, unit: Unit[T], snapshot: bool, tenants: Collection[str] | None) -> T:
+    async def _read(self, unit: Unit[T], isolation: str) -> T:
         async with self._reading:
-            if self._row_security and tenants is not None:
-                return await self._run((self._snapshots if snapshot else self._reads).begin(), _restricted(unit, tenants))
-            return await self._run(self._snapshots.begin() if snapshot else self._single_statements.connect(), unit)
+            return await self._run(self._pool.connection(isolation), unit)
+
+    def _failed(self, error: BaseException) -> bool:
+        """Whether a read failed because of the database; a replica also cancels those that hold up what it replays."""
+        state = _sqlstate(error) if isinstance(error, (DBAPIError, asyncpg.PostgresError)) else None
+        return state in _RETRYABLE or self.problem(error) is not None
 
     async def write(
         self, unit: Unit[T], *, short: bool = False, alone: bool = False, tenants: Collection[str] | None = None
@@ -157,9 +155,10 @@ class PostgresEngine:
     index = write
 
     async def _write(self, unit: Unit[T], alone: bool) -> T:
+        isolation = self._single if alone else None
         for attempt in range(_ATTEMPTS):
             try:
-                return await self._run(self._single_statements.connect() if alone else self._engine.begin(), unit)
+                return await self._run(self._pool.connection(isolation), unit)
             except DBAPIError as exc:
                 if attempt + 1 == _ATTEMPTS or _sqlstate(exc) not in _RETRYABLE:
                     raise
@@ -197,7 +196,7 @@ class PostgresEngine:
 
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
         isolation, driver = connection.get_execution_options().get("isolation_level"), _driver(connection)
-        if isolation == _AUTOCOMMIT or (isolation in (_SNAPSHOT, _READS) and driver.is_in_transaction()):
+        if isolation == AUTOCOMMIT or (isolation in (SNAPSHOT, READS) and driver.is_in_transaction()):
             # The driver itself, for a read outside a transaction or in a snapshot that has begun: SQLAlchemy doubles the cost.
             # After a broken connection the read is repeated through SQLAlchemy, which drops the connection from the pool.
             with contextlib.suppress(*_BROKEN, asyncpg.PostgresConnectionError, OSError):
@@ -209,9 +208,7 @@ class PostgresEngine:
         connection.exec_driver_sql(sql, [tuple(row) for row in rows])
 
     def pool(self) -> PoolUse:
-        pool = self._engine.sync_engine.pool
-        assert isinstance(pool, QueuePool)  # noqa: S101 - the kind that SQLAlchemy makes
-        return PoolUse(pool.checkedout(), pool.size())
+        return self._pool.use()
 
     def stored_bytes(self, connection: sa.Connection) -> int:
         size: int = connection.execute(_SIZE).scalar_one()
@@ -230,6 +227,8 @@ class PostgresEngine:
         if not isinstance(error, (DBAPIError, asyncpg.PostgresError)):
             return None
         state = _sqlstate(error) or ""
+        if state == _PROTOCOL and "startup parameter" in str(error):
+            return "it is a pooler that refuses settings of a connection; set database_pooler if it pools transactions"
         if (isinstance(error, DBAPIError) and error.connection_invalidated) or isinstance(error, sa.exc.InterfaceError):
             return _CONNECTION_FAILED
         return _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
@@ -243,7 +242,9 @@ class PostgresEngine:
     async def aclose(self) -> None:
         await self._units.aclose()
         self._computing.shutdown(wait=False, cancel_futures=True)
-        await self._engine.dispose()
+        await self._pool.engine.dispose()
+        if self._replica is not None:
+            await self._replica.aclose()
 
 
 def _restricted(unit: Unit[T], tenants: Collection[str]) -> Unit[T]:
@@ -258,12 +259,6 @@ def _restricted(unit: Unit[T], tenants: Collection[str]) -> Unit[T]:
 
 def _sqlstate(error: DBAPIError | asyncpg.PostgresError) -> str | None:
     return getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None)
-
-
-def _not_closed(connection: Any, _record: object, _proxy: object) -> None:
-    """Has the pool replace a connection that was closed while it was idle, without a round trip."""
-    if connection.driver_connection.is_closed():
-        raise sa.exc.DisconnectionError
 
 
 def _run_outside(connection: sa.Connection, unit: Unit[T]) -> T:

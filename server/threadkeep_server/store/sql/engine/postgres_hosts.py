@@ -71,10 +71,13 @@ class PostgresHosts:
                     done, tries = await asyncio.wait(
                         tries, timeout=_HEAD_START_S if left else None, return_when=asyncio.FIRST_COMPLETED
                     )
-                    for each in done:
-                        if (failed := each.exception()) is None:
-                            return each.result()
-                        error = failed
+                    failed = [exc for each in done if (exc := each.exception()) is not None]
+                    if len(failed) < len(done):
+                        connected = [each.result() for each in done if each.exception() is None]
+                        for unused in connected[1:]:
+                            unused.terminate()
+                        return connected[0]
+                    error = failed[-1] if failed else error
             raise error
         finally:
             for each in tries:

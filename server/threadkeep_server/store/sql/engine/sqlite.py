@@ -125,7 +125,13 @@ class SqliteEngine:
         """Does nothing: the engine is the database."""
 
     async def read(
-        self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, tenants: Collection[str] | None = None
+        self,
+        unit: Unit[T],
+        *,
+        snapshot: bool = False,
+        short: bool = False,
+        replica: bool = False,
+        tenants: Collection[str] | None = None,
     ) -> T:
         with unit_span(_SYSTEM, "read", unit):
             if short:

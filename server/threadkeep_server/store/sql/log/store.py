@@ -250,10 +250,11 @@ class SqlEvents:
         streams = query.filter.reads_body
         short = not streams and list_queries.most_rows(query) <= FEW_ROWS
         unit = partial(list_queries.list_events, tenant=tenant, ref=ref, query=query, limits=self._limits)
-        return await self._units.of(tenant).scan(unit, snapshot=streams, short=short)
+        return await self._units.of(tenant).scan(unit, snapshot=streams, short=short, replica=not short)
 
     async def get_context(
         self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int, as_of: AsOf | None = None
     ) -> ContextPage:
         unit = partial(context_queries.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes, as_of=as_of)
-        return await self._units.of(tenant).scan(unit, short=spec.last_n is not None and spec.last_n <= FEW_ROWS)
+        short = spec.last_n is not None and spec.last_n <= FEW_ROWS
+        return await self._units.of(tenant).scan(unit, short=short, replica=not short)

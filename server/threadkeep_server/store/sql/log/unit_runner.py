@@ -42,17 +42,19 @@ class UnitRunner:
         """Returns a runner of units that concern these tenants: see Engine.read. Other units do the server's own work."""
         return UnitRunner(self.engine, self.codec, self.statements, frozenset(tenants), self.meters)
 
-    async def scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False, short: bool = False) -> T:
+    async def scan(
+        self, unit: Callable[[Scanner], T], *, snapshot: bool = False, short: bool = False, replica: bool = False
+    ) -> T:
         """Runs a unit that reads with a Scanner."""
 
         def scan(connection: Connection) -> T:
             return unit(Scanner(connection, self.engine, self.codec, self.statements))
 
-        return await self.read(scan, snapshot=snapshot, short=short)
+        return await self.read(scan, snapshot=snapshot, short=short, replica=replica)
 
-    async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
+    async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False, replica: bool = False) -> T:
         def work() -> Awaitable[T]:
-            return self.engine.read(unit, snapshot=snapshot, short=short, tenants=self._tenants)
+            return self.engine.read(unit, snapshot=snapshot, short=short, replica=replica, tenants=self._tenants)
 
         return await translate_errors(self.engine, work() if self.codec.vault is None else self._with_keys(work))
 

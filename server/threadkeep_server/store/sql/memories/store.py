@@ -100,13 +100,16 @@ class SqlMemories:
         return await self._units.of(tenant).read(
             lambda connection: memory_queries.list_page(connection, self._units.codec, tenant, scope, wanted, limit, cursor),
             snapshot=True,
+            replica=True,
         )
 
     async def memories_by_key(
         self, tenant: str, scope: MemoryScope, keys: Sequence[int], wanted: MemoryFilter = ALL_MEMORIES
     ) -> Sequence[Memory]:
         return await self._units.of(tenant).read(
-            lambda connection: list(memories_of_keys(connection, self._units.codec, tenant, scope, keys, wanted)), snapshot=True
+            lambda connection: list(memories_of_keys(connection, self._units.codec, tenant, scope, keys, wanted)),
+            snapshot=True,
+            replica=True,
         )
 
     async def memories_holding(
@@ -121,7 +124,7 @@ class SqlMemories:
                 return memory_queries.holding_encrypted(connection, codec, tenant, scope, folded, wanted, limit, budget)
             return memory_queries.holding(connection, engine, codec, tenant, scope, folded, wanted, limit)
 
-        return await self._units.of(tenant).read(unit, snapshot=True)
+        return await self._units.of(tenant).read(unit, snapshot=True, replica=True)
 
     async def memory_candidates(
         self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
@@ -132,6 +135,7 @@ class SqlMemories:
                 scanner, index, self._common, tenant, scope, query, wanted, ScanBudget(self._limits)
             ),
             snapshot=True,
+            replica=True,
         )
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:

@@ -43,7 +43,7 @@ class SqlSearch:
                 return literal_queries.search_session(scanner, tenant, scope, query, budget)
             return literal_queries.search_sessions(scanner, index, tenant, scope, query, budget)
 
-        return await self._units.of(tenant).scan(unit, snapshot=True)
+        return await self._units.of(tenant).scan(unit, snapshot=True, replica=True)
 
     def _index_of(self, tenant: str) -> TextIndex | None:
         """Raises SearchDisabled."""
@@ -56,7 +56,7 @@ class SqlSearch:
         def unit(scanner: Scanner) -> Candidates:
             return word_candidates(scanner, self._analyzed, index, self._common, tenant, scope, query, wanted, self._limits)
 
-        return await self._units.of(tenant).scan(unit, snapshot=True)
+        return await self._units.of(tenant).scan(unit, snapshot=True, replica=True)
 
     async def neighbor_candidates(
         self, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter = ALL
@@ -64,13 +64,13 @@ class SqlSearch:
         unit = partial(
             neighbor_candidates, analyzed=self._analyzed, tenant=tenant, scope=scope, keys=keys, fields=fields, wanted=wanted
         )
-        return await self._units.of(tenant).scan(unit, snapshot=True)
+        return await self._units.of(tenant).scan(unit, snapshot=True, replica=True)
 
     async def events_by_key(
         self, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter = ALL, *, neighbors: int = 0
     ) -> Sequence[FoundEvent]:
         unit = partial(events_by_key, tenant=tenant, scope=scope, keys=keys, wanted=wanted, neighbors=neighbors)
-        return await self._units.of(tenant).scan(unit, snapshot=not of_one_moment(wanted, neighbors))
+        return await self._units.of(tenant).scan(unit, snapshot=not of_one_moment(wanted, neighbors), replica=True)
 
     async def event_keys(self, tenant: str, places: Sequence[tuple[SessionRef, int]]) -> Sequence[int]:
         return await self._units.of(tenant).read(lambda connection: event_keys(connection, tenant, places))

@@ -24,18 +24,18 @@ class SqlSessionReads:
 
     async def load_session(self, tenant: str, ref: SessionRef, query: LoadQuery) -> Loaded:
         unit = partial(loading.load_session, tenant=tenant, ref=ref, query=query, limits=self._limits)
-        return await self._units.of(tenant).scan(unit, snapshot=True)
+        return await self._units.of(tenant).scan(unit, snapshot=True, replica=True)
 
     async def list_branches(self, tenant: str, ref: SessionRef, limit: int, after: str | None) -> BranchPage:
         unit = partial(branches.list_branches, tenant=tenant, ref=ref, limit=limit, after=after)
-        return await self._units.of(tenant).read(unit, snapshot=True)
+        return await self._units.of(tenant).read(unit, snapshot=True, replica=True)
 
     async def list_usage(self, tenant: str, ref: SessionRef, query: UsageQuery) -> UsagePage:
         unit = partial(usage.list_usage, tenant=tenant, ref=ref, query=query)
-        return await self._units.of(tenant).scan(unit, snapshot=True)
+        return await self._units.of(tenant).scan(unit, snapshot=True, replica=True)
 
     async def erasable(
         self, tenant: str, ref: SessionRef, wanted: EventFilter, limit: int, cursor: int | None = None
     ) -> Erasable:
         unit = partial(erasing.erasable, tenant=tenant, ref=ref, wanted=wanted, limit=limit, cursor=cursor, limits=self._limits)
-        return await self._units.of(tenant).scan(unit, snapshot=True)
+        return await self._units.of(tenant).scan(unit, snapshot=True, replica=True)

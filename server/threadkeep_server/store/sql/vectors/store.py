@@ -52,12 +52,16 @@ class SqlVectors:
 
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
         return await self._units.of(tenant).read(
-            lambda connection: vector_queries.read_events(connection, tenant, scope, model, after, limit), snapshot=True
+            lambda connection: vector_queries.read_events(connection, tenant, scope, model, after, limit),
+            snapshot=True,
+            replica=True,
         )
 
     async def memory_vectors(self, tenant: str, scope: MemoryScope, model: int, after: int, limit: int) -> Embedded:
         return await self._units.of(tenant).read(
-            lambda connection: vector_queries.read_memories(connection, tenant, scope, model, after, limit), snapshot=True
+            lambda connection: vector_queries.read_memories(connection, tenant, scope, model, after, limit),
+            snapshot=True,
+            replica=True,
         )
 
     async def nearest(

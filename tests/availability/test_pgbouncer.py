@@ -1,0 +1,111 @@
+"""Servers behind PgBouncer in transaction mode: every statement may run on another connection than the one before it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+import threadkeep
+from tests.faults.harness.ledger import Ledger, Load, connect
+from tests.support.databases.postgres import PostgresCluster
+from tests.support.databases.scratch import scratch_folder
+from tests.support.servers.server_process import free_port
+
+from .conftest import ServerMaker, required
+from .harness.processes import DEPLOY, Process, filled, give
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(600)]
+_CONNECTIONS = 3
+"""Fewer than the servers have, so that they share."""
+
+
+class Bouncer:
+    """A pooler in front of a database, and the URLs through it and past it."""
+
+    def __init__(self, folder: Path, cluster: PostgresCluster) -> None:
+        cluster.execute("CREATE ROLE threadkeep LOGIN PASSWORD 'secret'", "CREATE DATABASE threadkeep OWNER threadkeep")
+        port = free_port()
+        self.url = f"postgresql://threadkeep:secret@127.0.0.1:{port}/threadkeep"
+        self.direct_url = f"postgresql://threadkeep:secret@127.0.0.1:{cluster.port}/threadkeep"
+        users, config = folder / "users.txt", folder / "pgbouncer.ini"
+        users.write_text('"threadkeep" "secret"\n')
+        values: dict[str, object] = {"POSTGRES_HOST": "127.0.0.1", "POSTGRES_PORT": cluster.port, "USERS": users}
+        values |= {"LISTEN_HOST": "127.0.0.1", "LISTEN_PORT": port, "POOL_SIZE": _CONNECTIONS}
+        config.write_text(filled(DEPLOY / "pgbouncer" / "pgbouncer.ini", values))
+        for path in (folder, users, config):
+            give(path)
+        self._process = Process("pgbouncer", folder, config)
+
+    def start(self) -> None:
+        self._process.start()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Those of a server behind it."""
+        return {"database_url": self.url, "database_pooler": True, "database_listen_url": self.direct_url}
+
+
+@pytest.fixture(scope="module")
+def bouncer(postgres: PostgresCluster) -> Iterator[Bouncer]:
+    required()
+    with scratch_folder() as folder:
+        bouncer = Bouncer(folder, postgres)
+        bouncer.start()
+        yield bouncer
+        bouncer.kill()
+
+
+async def until_failed(ledger: Ledger, writers: int) -> None:
+    """Waits until so many writers had an error."""
+    async with asyncio.timeout(90):
+        while len(ledger.failed) < writers:  # noqa: ASYNC110 - the writers set it
+            await asyncio.sleep(0.02)
+
+
+async def test_two_servers_behind_a_pooler_lose_nothing_when_it_is_killed(make_server: ServerMaker, bouncer: Bouncer) -> None:
+    servers = [await asyncio.to_thread(make_server(**bouncer.settings).start) for _ in range(2)]
+    ledger = Ledger()
+    async with connect(servers[0].address) as first, connect(servers[1].address) as second:
+        async with Load(ledger, first, ("one",)) as load, Load(ledger, second, ("two",)):
+            await load.until_acknowledged(100)
+            ledger.failed.clear()
+            bouncer.kill()
+            await until_failed(ledger, 6)
+            bouncer.start()
+            await load.until_acknowledged(100)
+        assert await ledger.check(servers[1].address) >= ledger.acknowledged
+        found = {hit.event.event_id async for hit in first.search("w0-1", session="two")}
+        assert any(event_id.startswith("w0-1") for event_id in found)
+    assert set(ledger.problems) <= {"STORE_UNAVAILABLE"}, ledger.problems
+    assert not any("unhandled" in server.log for server in servers)
+
+
+async def test_a_change_of_another_server_is_heard_past_the_pooler(make_server: ServerMaker, bouncer: Bouncer) -> None:
+    settings = {**bouncer.settings, "feed_poll_interval": "60s"}
+    servers = [await asyncio.to_thread(make_server(**settings).start) for _ in range(2)]
+    async with connect(servers[0].address) as writer, connect(servers[1].address) as watcher:
+        await writer.create_session("heard")
+        async with aclosing(watcher.watch("heard", after_seq=0)) as changes:
+            await anext(changes)
+            await asyncio.sleep(0.5)
+            began = time.monotonic()
+            await writer.append("heard", threadkeep.user("hello"))
+            async with asyncio.timeout(30):
+                await anext(changes)
+            assert time.monotonic() - began < 20, "it was not found by polling"
+
+
+async def test_a_pooler_without_its_setting_prevents_the_start(make_server: ServerMaker, bouncer: Bouncer) -> None:
+    server = make_server(database_url=bouncer.url)
+    server.launch()
+    assert await asyncio.to_thread(server.wait) == 1
+    assert "database_pooler" in server.log
+    assert "Traceback" not in server.log
