@@ -8,6 +8,8 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
+from threadkeep.cli.commands.bench.measured import AROUND
+
 MOST_SLOPE = 2.0
 """MiB an hour: at the three calls a second of a soak, 200 bytes a call."""
 MOST_MORE = 1
@@ -59,7 +61,7 @@ def judge(rounds: Sequence[Round]) -> list[Verdict]:
         before, after = (max(each[name] for each in third) for third in (first, last))
         found.append(Verdict(f"no {name} leak", f"{before} → {after}", None if early else after <= before + MOST_MORE))
     control = _ratio(first, last, lambda each: each["control_ms"])
-    for operation in sorted({name for each in judged for name in each["p50_ms"]}):
+    for operation in sorted({name for each in judged for name in each["p50_ms"]}.difference(AROUND)):
         raw = _ratio(first, last, lambda each, name=operation: each["p50_ms"].get(name))
         text = f"× {raw:.2f}, of a call without the database × {control:.2f}"
         found.append(Verdict(f"{operation} does not drift", text, None if early else min(raw, raw / control) <= MOST_DRIFT))
