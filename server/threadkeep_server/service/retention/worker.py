@@ -20,7 +20,7 @@ from .runner import RetentionRunner
 _log = logging.getLogger(__name__)
 
 NOTE = "retention"
-_LEASE_NS = 600 * SECOND_NS
+_LEASE_NS = 60 * SECOND_NS
 
 
 class RetentionWorker:
