@@ -8,17 +8,18 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 from threadkeep.messages import new_event_id
 
-from ..config.retention import PolicyEntry, read_policies
+from ..config.retention import PolicyEntry, read_policies, read_storage_options
 from ..config.settings import ConfigError, Settings
 from ..domain.model import SECOND_NS, Caller
 from ..domain.retention.policies import Action, Form, RetentionPolicy
 from ..domain.retention.receipts import Outcome, Receipt
 from ..domain.sweeping import SweepGuard
-from ..providers.archives.base import Storage
+from ..providers.archives.base import Storage, StorageFailed
 from ..providers.archives.directory import Directory
 from ..service.retention.archive import Archive
 from ..service.retention.guard import RetentionGuard
@@ -43,7 +44,7 @@ async def open_retention(
         return
     policies = _policies(settings, settings.retention_policies_file)
     info = await store.info(DEFAULT_TENANT, totals=False)
-    archive = Archive(_storage(settings.retention_archive), bytes.fromhex(info.token_key))
+    archive = Archive(_storage(settings), bytes.fromhex(info.token_key))
     transfer = SessionTransfer(services)
     runner = RetentionRunner(
         store,
@@ -77,6 +78,8 @@ def _policies(settings: Settings, path: Path) -> list[RetentionPolicy]:
         problem = "this server encrypts sessions at rest, and archives are not encrypted"
         advice = 'allow that with unsealed = true, or use action = "delete"'
         raise ConfigError([f"retention_policies_file: {plain[0]}: {problem}; {advice}"])
+    if any(entry.format == "parquet" for _, entry in entries):
+        _require("pyarrow", "retention_policies_file: the format parquet")
     return [_policy(name, entry) for name, entry in entries]
 
 
@@ -99,13 +102,26 @@ def _nanoseconds(span: timedelta | None) -> int | None:
     return None if span is None else int(span.total_seconds() * SECOND_NS)
 
 
-def _storage(where: str) -> Storage:
+def _storage(settings: Settings) -> Storage:
+    """Raises ConfigError without the extra `archive`, and for a URL that is none of a storage."""
+    where = settings.retention_archive
     scheme, separator, rest = where.partition("://")
     if not separator:
         return Directory(Path(where).expanduser())
     if scheme == "file":
         return Directory(Path(rest))
-    raise ConfigError([f"retention_archive: {scheme}:// is not supported; give a directory"])
+    _require("obstore", "retention_archive: object storage")
+    from ..providers.archives.objects import Objects
+
+    try:
+        return Objects(where, read_storage_options(settings.retention_storage_file))
+    except StorageFailed as error:
+        raise ConfigError([f"retention_archive: {error}; check the URL and retention_storage_file"]) from None
+
+
+def _require(module: str, what: str) -> None:
+    if find_spec(module) is None:
+        raise ConfigError([f"{what} needs the extra `archive`; run: pip install 'threadkeep[archive]'"])
 
 
 def _audited(trail: Trail | None) -> Callable[[Receipt], None]:

@@ -27,6 +27,7 @@ class Form(Enum):
 
     JSON_LINES = "jsonl"
     JSON_LINES_GZIP = "jsonl.gz"
+    PARQUET = "parquet"
 
 
 @dataclass(frozen=True, slots=True)

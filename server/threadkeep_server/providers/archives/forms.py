@@ -16,6 +16,11 @@ _CHUNK = 1 << 20
 
 def pack(lines: Path, into: Path, form: Form) -> None:
     """Writes an archive of a file of JSON lines."""
+    if form is Form.PARQUET:
+        from .parquet import pack as pack_rows  # needs the extra `archive`
+
+        pack_rows(lines, into)
+        return
     with lines.open("rb") as source, into.open("wb") as out:
         if form is Form.JSON_LINES:
             shutil.copyfileobj(source, out, _CHUNK)
@@ -27,6 +32,11 @@ def pack(lines: Path, into: Path, form: Form) -> None:
 
 def unpack(archive: Path, into: Path, form: Form) -> None:
     """Writes the JSON lines of an archive. Raises StorageFailed if it is damaged."""
+    if form is Form.PARQUET:
+        from .parquet import unpack as unpack_rows
+
+        unpack_rows(archive, into)
+        return
     try:
         with archive.open("rb") as source, into.open("wb") as out:
             if form is Form.JSON_LINES:
