@@ -29,7 +29,6 @@ class Load:
 
     async def write(self, session):
         client = self._client
-        await client.create_session(session)
         while not self._ended.is_set():
             number = self.acknowledged[session]
             try:
@@ -56,8 +55,9 @@ class Load:
             self.failed.append(f"watching {session}: {error!r}")
 
     async def run(self):
+        for session in self._sessions:
+            await self._client.create_session(session)
         writers = [asyncio.create_task(self.write(session)) for session in self._sessions]
-        await asyncio.sleep(0.5)
         watchers = [asyncio.create_task(self.watch(session)) for session in self._sessions]
         await asyncio.gather(*writers)
         for _ in range(600):

@@ -21,6 +21,7 @@ PARTS = (
     "integrations",
     "deploy",
     "faults",
+    "operations",
     "scenarios",
     "feed",
     "chat",
