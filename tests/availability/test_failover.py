@@ -21,7 +21,7 @@ from tests.support.runs.thoroughness import FAILOVERS
 from tests.support.servers.server_process import ServerProcess
 
 from .conftest import ServerMaker
-from .harness.beats import Beat, Reading, percentile
+from .harness.beats import Beat, Reading, more, percentile
 from .harness.cluster import Cluster
 from .harness.node import Node
 
@@ -85,7 +85,7 @@ async def test_failovers_lose_and_duplicate_nothing_acknowledged(make_server: Se
         async with background(*follows) as following:
             readings = [Reading(ledger, client, session) for client in (first, second) for session in SESSIONS]
             async with background(*(beat.run() for beat in beats), *(each.run() for each in readings)) as writing:
-                await writing.until(lambda: all(len(beat.times) > 5 for beat in beats))
+                await writing.until(more(beats, 5))
                 pauses = [await _fail_over(cluster, fault, beats, (writing, following)) for fault in faults]
             for session in SESSIONS:
                 last = [threadkeep.user("the last", event_id=f"last {session}")]
@@ -116,8 +116,7 @@ async def _fail_over(
     began = time.monotonic()
     mend = await asyncio.to_thread(fault, cluster, primary)
     await asyncio.to_thread(cluster.await_other_primary, primary)
-    counts = [(beat, len(beat.times)) for beat in beats]
-    await tasks[0].until(lambda: all(len(beat.times) > count + 10 for beat, count in counts), _WITHIN)
+    await tasks[0].until(more(beats, 10), _WITHIN)
     await asyncio.to_thread(mend)
     await asyncio.to_thread(cluster.await_healthy)
     for each in tasks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -36,6 +36,12 @@ class Beat:
     def pause(self, since: float) -> float:
         """Returns the longest time between two acknowledgements, of which the later one came after `since`."""
         return max(later - earlier for earlier, later in pairwise(self.times) if later > since)
+
+
+def more(beats: Sequence[Beat], acknowledgements: int) -> Callable[[], bool]:
+    """Returns a function that says whether each writer had so many acknowledgements since this call."""
+    counts = [(beat, len(beat.times)) for beat in beats]
+    return lambda: all(len(beat.times) >= count + acknowledgements for beat, count in counts)
 
 
 @dataclass

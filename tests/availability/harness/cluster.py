@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.support.databases.scratch import in_memory
+from tests.support.documents import blocks_of
 from tests.support.servers.server_process import free_port
 
 from .network import Network
-from .node import PASSWORDS, Node
+from .node import PASSWORDS, Node, get
 from .processes import DEPLOY, Process, filled, give
 
 _WITHIN = 180.0
+PAGE = Path(__file__).parents[3] / "docs" / "operations" / "high-availability.md"
 USER, PASSWORD, DATABASE = "threadkeep", "secret", "threadkeep"
 
 
@@ -43,7 +45,7 @@ class Cluster:
     def __enter__(self) -> Self:
         try:
             self._network.__enter__()
-            self._etcd.start()
+            self.start_etcd()
             self.nodes = [
                 Node(f"node{number}", self._root, self._network, self._client, self._binaries, self._ttl)
                 for number in (1, 2, 3)
@@ -118,6 +120,7 @@ class Cluster:
 
     def switch_over(self, leader: Node) -> None:
         """Makes the synchronous replica the primary."""
+        self.await_healthy()
         members = self._members()
         [candidate] = [member["name"] for member in members if member["role"] == "sync_standby"]
         status, answer = leader.ask("/switchover", {"leader": leader.name, "candidate": candidate})
@@ -127,7 +130,9 @@ class Cluster:
         self._etcd.kill()
 
     def start_etcd(self) -> None:
+        """Returns when the version is decided: Patroni ends if it starts before."""
         self._etcd.start()
+        self._until(lambda: str(get(self._client, "/version")[1]).find("'etcdcluster': '3") >= 0, "version of etcd")
 
     def await_healthy(self) -> None:
         """Returns when there is a primary with two replicas that have all it has, one of them synchronous."""
@@ -160,8 +165,9 @@ class Cluster:
         return done.stdout.strip()
 
     def _create_database(self) -> None:
-        primary = self.primary()
-        self.execute(primary, f"CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'", f"CREATE DATABASE {DATABASE} OWNER {USER}")
+        """Runs what the page for operators says."""
+        [sql] = [block.code for block in blocks_of(PAGE) if block.language == "sql"]
+        self.execute(self.primary(), *filter(None, sql.splitlines()))
 
     def _new_etcd(self) -> Process:
         folder = self._root / "etcd"

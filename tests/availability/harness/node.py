@@ -33,7 +33,7 @@ class Node:
         self.postgres, self.rest = network.link(self.postgres_port), network.link(self.rest_port)
         self._etcd = network.link(etcd_port)
         self._data = self._folder / "data"
-        config = self._folder / "patroni.yml"
+        self.config = config = self._folder / "patroni.yml"
         config.write_text(filled(DEPLOY / "patroni" / "patroni.yml", self._values(binaries, ttl)))
         give(config)
         self._patroni = Process("patroni", self._folder, config)
@@ -107,19 +107,24 @@ class Node:
             self._network.set(link, passes=True)
 
     def ask(self, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
-        """Calls Patroni's REST API, not through the link. Returns the status and the answer; status 0: there is none."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{self.rest_port}{path}", data)
-        try:
-            with urllib.request.urlopen(request, timeout=60 if body else 3) as response:
-                return response.status, _parsed(response.read())
-        except urllib.error.HTTPError as error:
-            return error.code, _parsed(error.read())
-        except OSError:
-            return 0, None
+        """Calls Patroni's REST API, not through the link. Returns what `get` does."""
+        return get(self.rest_port, path, body)
 
     def remove(self) -> None:
         self.kill()
+
+
+def get(port: int, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
+    """Returns the status and the answer; status 0: there is none. With a body it is a POST."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data)
+    try:
+        with urllib.request.urlopen(request, timeout=60 if body else 3) as response:
+            return response.status, _parsed(response.read())
+    except urllib.error.HTTPError as error:
+        return error.code, _parsed(error.read())
+    except OSError:
+        return 0, None
 
 
 def _parsed(body: bytes) -> Any:

@@ -82,7 +82,7 @@ def _group(nodeid: str, seen: Counter[str]) -> str:
         # and Java's and Rust's build the client too.
         language = _first(_LANGUAGE, file.replace("_", " "))
         return language if language in ("java", "rust") else file if language else nodeid
-    if part == "console":  # its tests share a browser
+    if part in ("console", "availability"):  # the tests share a browser, or a cluster
         return part
     if part == "feed":  # the tests of a workload share its servers
         return f"feed {_first(_WORKLOAD, test) or _first(_ENGINE, test)}"

@@ -142,6 +142,7 @@ def test_sizes_have_units(form: object, size: int) -> None:
         ("postgresql+asyncpg://h/d", "postgresql+asyncpg://h/d"),
         ("postgres://h/d?a=1&sslmode=require", "postgresql+asyncpg://h/d?a=1&ssl=require"),
         ("postgresql:///d?host=/run/postgresql", "postgresql+asyncpg:///d?host=/run/postgresql"),
+        ("postgresql://u:p@a:1,b/d?x=1", "postgresql+asyncpg://u:p@/d?host=a:1&host=b:5432&x=1"),
     ],
 )
 def test_database_urls_are_normalized(url: str, resolved: str) -> None:
@@ -152,7 +153,8 @@ def test_database_urls_are_normalized(url: str, resolved: str) -> None:
     "url",
     ["memory", "memory:", "memory:///", "memory://x", "memory://:memory:", "mysql://h/d",
      "threadkeep.db", "sqlite://", "sqlite:///:memory:", "sqlite:///", "postgresql://h", "postgresql://u:p/w@h/d",
-     "postgresql://u:1/secret@h/d", "postgresql+psycopg://h/d", "postgresql://h:99999999/d"],
+     "postgresql://u:1/secret@h/d", "postgresql+psycopg://h/d", "postgresql://h:99999999/d",
+     "postgresql://a,b", "postgresql://a,/d", "postgresql://a,b:0/d", "postgresql://a,[::1]:5432/d"],
 )  # fmt: skip
 def test_an_invalid_database_url_is_refused_without_printing_it(url: str) -> None:
     problem = _problem(database_url=url)
@@ -165,6 +167,7 @@ def test_an_invalid_database_url_is_refused_without_printing_it(url: str) -> Non
     [
         ("postgresql+asyncpg://u:p@h:1/d", f"postgresql+asyncpg://u:{MASK}@h:1/d"),
         ("postgresql+asyncpg://u@h/d", "postgresql+asyncpg://u@h/d"),
+        ("postgresql://u:p@a:1,b:2/d", f"postgresql://u:{MASK}@a:1,b:2/d"),
         ("postgresql+asyncpg:///d?host=/tmp&password=p&a=1", f"postgresql+asyncpg:///d?host=/tmp&password={MASK}&a=1"),
         ("sqlite:///a/b.db", "sqlite:///a/b.db"),
     ],
