@@ -211,6 +211,11 @@ include $(dir $(firstword $(MAKEFILE_LIST)))tools/gen/generate.mk
 release-image: setup ## Record the protos as released: what `buf breaking` compares with
 	cd proto && ../$(BIN)/buf build -o released.binpb
 
+.PHONY: release-check
+release-check: setup ## Build every file of a release and install each from its file: wheel, npm, crate, jar, Go module, image, chart
+	$(BIN)/python tools/release.py versions
+	THREADKEEP_LONG=1 $(PARALLEL) tests/deploy tests/sdk -m "not linters" -k "deploy or readme or installed or prints_what or packed or crate" $(ARGS)
+
 .PHONY: sync-client
 sync-client: setup ## Generate the synchronous client from the asynchronous one
 	$(BIN)/python tools/async_to_sync.py

@@ -19,6 +19,8 @@ STATE = "/var/lib/threadkeep"
 _OWN = {"dev", "proc", "run", "sys", "tmp", "var", "opt", "etc", "home"}
 """What a service has of its own of the machine's root."""
 
+_BECOME = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--")
+
 
 def machine_root(*more: str) -> list[str]:
     """Options of bwrap: the machine's programs, read-only, with these directories in /opt and /etc: SOURCE:TARGET each."""
@@ -50,14 +52,28 @@ class Sandboxed:
     """A program in namespaces of its own (bubblewrap), as process 1 there; a context manager that kills it. It has the
     machine's network, since the test is its client, and no capability. Only STATE and /tmp can be written."""
 
-    def __init__(self, command: Sequence[str], root: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        root: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        another_user: bool = False,
+    ) -> None:
+        """`another_user`: USER of the machine, for which the test must be root. Otherwise USER in the namespace alone, so that the
+        program reads what this test can read."""
         self.log_file, self.data = folder / "log", folder / "data"
         self.data.mkdir(mode=0o700, exist_ok=True)
         options = [*root, "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--bind", str(self.data), STATE]
         options += ["--remount-ro", "/", "--chdir", STATE, "--clearenv"]
         for name, value in environment.items():
             options += ["--setenv", name, value]
-        options += ["--unshare-user", "--uid", str(USER), "--gid", str(USER), "--cap-drop", "ALL"]
+        if another_user:
+            os.chown(self.data, USER, USER)
+            command = (*_BECOME, *command)
+        else:
+            options += ["--unshare-user", "--uid", str(USER), "--gid", str(USER), "--cap-drop", "ALL"]
         options += ["--unshare-pid", "--as-pid-1", "--unshare-ipc", "--unshare-uts", "--die-with-parent"]
         self.began = time.monotonic()
         with self.log_file.open("w") as log:
