@@ -52,10 +52,8 @@ def versions(root: Path = ROOT, tag: str = "") -> str:
 
 def notes(changelog: str, version: str) -> str:
     """Returns the section of a version, otherwise the unreleased one. Raises ReleaseError if it is empty."""
-    sections = {
-        title: body.strip()
-        for title, body in re.findall(r"^## \[(.+?)\][^\n]*\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
-    }
+    found = re.findall(r"^## \[(.+?)\][^\n]*\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+    sections = {title: text.strip() for title, text in found}
     body: str = sections.get(version, sections.get("Unreleased", ""))
     if not body:
         raise ReleaseError(f"CHANGELOG.md says nothing of {version}")

@@ -61,7 +61,7 @@ class Sandboxed:
         *,
         another_user: bool = False,
     ) -> None:
-        """`another_user`: USER of the machine, for which the test must be root. Otherwise USER in the namespace alone, so that the
+        """`another_user`: USER of the machine, for which the test must be root. Otherwise USER in the namespace alone: the
         program reads what this test can read."""
         self.log_file, self.data = folder / "log", folder / "data"
         self.data.mkdir(mode=0o700, exist_ok=True)

@@ -1,8 +1,8 @@
 """The image: built by its Containerfile, from a base that mmdebstrap makes, and run as its configuration says.
 
-No image can be fetched here, so BASE is Debian with its own Python. buildah builds in a chroot and keeps layers as plain folders. Its
-result is run by bubblewrap instead of podman, which needs rights that a sandbox of CI lacks: the user of the image, a read-only root,
-no capability.
+No image can be fetched here, so BASE is Debian with its own Python. buildah builds in a chroot and keeps layers as plain
+folders. Its result is run by bubblewrap, as the image's user, with a read-only root and no capability: podman needs rights that
+CI lacks (its runtime sets limits, its health checks need systemd).
 """
 
 from __future__ import annotations
@@ -132,14 +132,17 @@ def test_server_without_credentials_does_not_start(image: Image, tmp_path: Path)
 def test_bill_of_materials_names_what_is_installed(image: Image) -> None:
     bill = json.loads((image.root / "usr/share/sbom/threadkeep.cdx.json").read_text())
     assert bill["bomFormat"] == "CycloneDX"
-    named = {(each["name"].lower().replace("_", "-"), each["version"]) for each in bill["components"]}
-    installed = {
-        (re.sub(r"[-_.]+", "-", path.name.rpartition("-")[0]).lower(), path.name.rpartition("-")[2].removesuffix(".dist-info"))
-        for path in image.root.glob("opt/threadkeep/lib/python3*/site-packages/*.dist-info")
-    }
+    named = {(normal(each["name"]), each["version"]) for each in bill["components"]}
+    folders = image.root.glob("opt/threadkeep/lib/python3*/site-packages/*.dist-info")
+    installed = {path.name.removesuffix(".dist-info").partition("-")[::2] for path in folders}
     assert ("threadkeep", release.versions()) in installed
-    assert {name for name, _ in installed} <= {re.sub(r"[-_.]+", "-", name) for name, _ in named}
+    assert {(normal(name), version) for name, version in installed} == named
     assert image.config["WorkingDir"] == STATE
+
+
+def normal(name: str) -> str:
+    """Returns a name of a package as indexes spell it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_nothing_of_the_build_is_left(image: Image) -> None:
