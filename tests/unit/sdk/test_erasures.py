@@ -6,6 +6,7 @@ import pytest
 
 from threadkeep.v1 import server_service_pb2 as ns
 from threadkeep.v1 import session_service_pb2 as ss
+from threadkeep.v1.retention_pb2 import RetentionReceipt
 
 from .fake import FakeServer
 
@@ -63,3 +64,31 @@ async def test_audit_records_are_listed_page_by_page(client: Any, fake: FakeServ
         "OK",
     )
     assert (first.from_time.nanos, first.HasField("to_time"), first.page_size) == (1, False, 1)
+
+
+async def test_retention_is_run_listed_page_by_page_and_restored(client: Any, fake: FakeServer) -> None:
+    receipts = [RetentionReceipt(id=name) for name in "ba"]
+    fake.answers["RunRetention"] = [ns.RunRetentionResponse(run_id="r", receipts=receipts)]
+    assert (await client.run_retention(["old"], max_sessions=2, dry_run=True, ignore_hold=True)).run_id == "r"
+    [run] = fake.requests("RunRetention")
+    assert (list(run.policies), run.max_sessions, run.dry_run, run.ignore_hold) == (["old"], 2, True, True)
+
+    fake.answers["ListRetentionReceipts"] = [
+        ns.ListRetentionReceiptsResponse(receipts=receipts[:1], next_page_token="more"),
+        ns.ListRetentionReceiptsResponse(receipts=receipts[1:]),
+        ns.ListRetentionReceiptsResponse(),
+    ]
+    assert [each.id async for each in client.retention_receipts(app="", user_id="bob", session_id="s1", page_size=1)] == [
+        "b",
+        "a",
+    ]
+    await client.retention_receipts_page()
+    first, second, anywhere = fake.requests("ListRetentionReceipts")
+    assert (first.HasField("app"), first.app, first.user_id, first.session_id, first.page_size) == (True, "", "bob", "s1", 1)
+    assert (second.page_token, anywhere.HasField("app")) == ("more", False)
+
+    fake.answers["RestoreSession"] = [ns.RestoreSessionResponse(restored_events=3)]
+    assert (await client.restore_session("s1", receipt_id="a")).restored_events == 3
+    [restored] = fake.requests("RestoreSession")
+    assert (restored.session.app, restored.session.user_id, restored.session.session_id) == ("shop", "alice", "s1")
+    assert restored.receipt_id == "a"

@@ -69,9 +69,11 @@ class Archive:
         await self._storage.remove(_pending(receipt))
 
     async def discard(self, receipt: Receipt) -> None:
-        """Removes what was stored for a session that stays: its archive, then its receipt."""
+        """Removes what a run stored for a session that it does not delete: its archive and its receipts, of which another run
+        may have stored one."""
         if receipt.archive is not None:
             await self._storage.remove(receipt.archive.name)
+        await self._storage.remove(_receipt(receipt))
         await self._storage.remove(_pending(receipt))
 
     async def put(self, receipt: Receipt) -> None:
