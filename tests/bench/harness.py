@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 import unittest.mock
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -199,8 +199,15 @@ class Bench:
             self.driver.run("forget", target=server.target)
 
     @contextlib.contextmanager
-    def started(self, database: Database, *, index: bool = False, env: Mapping[str, str] | None = None) -> Iterator[Server]:
-        """The same for other load generators."""
+    def started(
+        self,
+        database: Database,
+        *,
+        index: bool = False,
+        env: Mapping[str, str] | None = None,
+        command: Sequence[str] | None = None,
+    ) -> Iterator[Server]:
+        """The same for other load generators. `command`: the server, if it is not the one under test."""
         port = free_port()
         log = database.directory / "server.log"
         settings = {
@@ -210,7 +217,7 @@ class Bench:
             "THREADKEEP_HTTP_ADDRESS": "",
             "THREADKEEP_SEARCH_INDEX": "true" if index else "false",
         }
-        with child(server_command(), log, settings | dict(env or {})) as process:
+        with child(command or server_command(), log, settings | dict(env or {})) as process:
             wait_for_port(process, port, log, START_SECONDS)
             try:
                 yield Server(f"127.0.0.1:{port}", process, index)
