@@ -36,7 +36,7 @@ def _exports(setting: str, variable: str, name: str) -> bool:
     if value == "none" or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     try:
-        from ..telemetry.otlp import export  # noqa: F401 - its libraries are optional
+        from ..telemetry.otlp.export import resource_of  # noqa: F401 - its libraries are optional
     except ModuleNotFoundError as exc:
         raise ConfigError([f"{name}: needs the package {exc.name!r}; install 'threadkeep[otel]'"]) from exc
     return True

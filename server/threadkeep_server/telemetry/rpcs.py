@@ -56,7 +56,7 @@ def request_id() -> str:
 class Rpc:
     """An RPC whose calls are measured. `streaming`: its calls last as long as clients want, and are only counted."""
 
-    __slots__ = ("_attributes", "_clock", "_limited", "_name", "_ok", "_outcome", "_tracer")
+    __slots__ = ("_attributes", "_limited", "_name", "_outcome", "_tracer", "clock", "count_ok")
 
     def __init__(
         self,
@@ -70,9 +70,9 @@ class Rpc:
     ) -> None:
         family = meters.rpc_streams if streaming else meters.rpc_duration
         self._outcome: Callable[[str], Counter | Histogram] = lambda code: family.child(service, method, code)
-        self._ok = self._outcome(OK)
+        self.count_ok = _counting(self._outcome(OK))
         self._limited = meters.limited
-        self._clock = clock
+        self.clock = clock
         self._tracer = tracer
         self._name = f"{service}/{method}"
         self._attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": method}
@@ -81,22 +81,24 @@ class Rpc:
         """Begins a call in the context of its task."""
         span = None
         if self._tracer is not None:
-            traceparent, tracestate = (None, None) if header is None else (header("traceparent"), header("tracestate"))
+            traceparent = None if header is None else header("traceparent")
+            tracestate = None if traceparent is None or header is None else header("tracestate")
             span = self._tracer.begin(self._name, self._attributes, traceparent, tracestate)
             spans.enter(span)
-        call = Call(self, self._clock(), header, span)
+        call = Call(self, self.clock(), header, span)
         _CALL.set(call)
         return call
 
-    def ended(self, began: float, exc: BaseException | None, code: str) -> None:
-        """Counts a call."""
-        outcome = self._ok if code == OK else self._outcome(code)
-        if isinstance(outcome, Counter):
-            outcome.add()
-        else:
-            outcome.add(self._clock() - began)
+    def count(self, began: float, exc: BaseException, code: str) -> None:
+        """Counts a call that failed."""
+        _counting(self._outcome(code))(self.clock() - began)
         if isinstance(exc, RateLimited | QuotaExceeded):
             self._limited.child(exc.metadata["limit" if isinstance(exc, RateLimited) else "quota"]).add()
+
+
+def _counting(outcome: Counter | Histogram) -> Callable[[float], None]:
+    """Returns what counts a call of so many seconds."""
+    return outcome.add if isinstance(outcome, Histogram) else lambda _: outcome.add()
 
 
 class Call:
@@ -124,22 +126,28 @@ class Call:
         return self._id
 
     def succeeded(self) -> None:
-        self._end(None, OK)
+        rpc = self._rpc
+        if rpc is not None:
+            self._rpc = self._header = None
+            rpc.count_ok(rpc.clock() - self._began)
+            if self._span is not None:
+                self._end_span(self._span, OK)
 
     def failed(self, exc: BaseException, code: str = "") -> None:
         """`code`: the name of the code that the caller gets, if it does not follow from the error."""
-        self._end(exc, code or code_of(exc))
+        rpc = self._rpc
+        if rpc is not None:
+            self._rpc = self._header = None
+            code = code or code_of(exc)
+            rpc.count(self._began, exc, code)
+            if self._span is not None:
+                self._end_span(self._span, code)
 
-    def _end(self, exc: BaseException | None, code: str) -> None:
-        if self._rpc is None:
-            return
-        self._rpc.ended(self._began, exc, code)
-        if self._span is not None:
-            self._span.set("rpc.response.status_code", code)
-            if self._id:
-                self._span.set("threadkeep.request_id", self._id)
-            self._span.end(code if code in _FAULTS else "")
-        self._rpc = self._header = None
+    def _end_span(self, span: spans.Span, code: str) -> None:
+        span.set("rpc.response.status_code", code)
+        if self._id:
+            span.set("threadkeep.request_id", self._id)
+        span.end(code if code in _FAULTS else "")
 
 
 class Rpcs:

@@ -5,13 +5,15 @@ import functools
 from collections.abc import Iterator, Mapping
 
 from tests.api.telemetry.collector import collecting
+from tests.bench import instruments
 from tests.bench.harness import Bench, Result, Server
 from tests.bench.lines.appends import SESSIONS
 from tests.bench.lines.base import compared
 from tests.bench.processes import module
-from tests.bench.report import Line, at_least, medians
+from tests.bench.report import Line, at_least, at_most, medians
 
 MOST_SLOWER = 0.97
+MOST_WORK = 0.03
 # Two measurements of one server differ by a tenth, hence many short ones in turn. What the control differs by is noise.
 SLICES = 24
 _NAMES = [f"s{number:05d}" for number in range(SESSIONS)]
@@ -37,6 +39,19 @@ def telemetry(bench: Bench, engine: str) -> list[Line]:
         micros = (medians(results[name])["cpu"] - medians(base)["cpu"]) * 1e6
         note = f"{cost:+.1f} % of the server's CPU, {micros:+,.0f} µs per append"
         lines.append(compared("telemetry", engine, f"{text} ÷ without", "rate", results[name], base, target, note))
+    return [*_alone(engine, medians(base)["cpu"]), *lines]
+
+
+def _alone(engine: str, append: float) -> list[Line]:
+    """The work itself, timed without a server, as a part of the CPU time of an append. Unlike the rates, it hardly depends on
+    what else the machine does."""
+    lines = []
+    for text, traces in (("metrics", None), ("metrics, and traces of 1 %", instruments.tracer(0.01))):
+        work = instruments.seconds(traces)
+        named = f"the work of {text} ÷ CPU time of an append without"
+        details = {"figure": "cpu", "work": work, "append": append}
+        shown = f"{work * 1e6:.1f} µs", f"{append * 1e6:,.0f} µs"
+        lines.append(Line("telemetry", engine, named, *shown, work / append, at_most(MOST_WORK), details=details))
     return lines
 
 

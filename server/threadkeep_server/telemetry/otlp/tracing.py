@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Final
 
@@ -16,6 +17,7 @@ from ..spans import Attribute, Attributes, Span, SpanKind
 from ..traceparent import TraceParent, parsed, usable_state
 from .sampling import Sampling
 
+_CLOSES_WITHIN_S: Final = 2.0
 _KINDS: Final = {each: trace.SpanKind[each.name] for each in SpanKind}
 
 
@@ -38,8 +40,10 @@ class OtelTracer:
         return OtelSpan(self._tracer, self._tracer.start_span(name, context, trace.SpanKind.SERVER, attributes))
 
     def close(self) -> None:
-        """Exports what is left, for a few seconds at most. Blocks."""
-        self._provider.shutdown()
+        """Exports what is left, for two seconds at most: a collector that does not answer must not hold up the end. Blocks."""
+        closing = threading.Thread(target=self._provider.shutdown, name="last traces", daemon=True)
+        closing.start()
+        closing.join(_CLOSES_WITHIN_S)
 
 
 class OtelSpan:

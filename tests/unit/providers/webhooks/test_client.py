@@ -15,6 +15,9 @@ from threadkeep_server.providers.errors import ProviderError
 from threadkeep_server.providers.webhooks.client import WebhookClient
 from threadkeep_server.providers.webhooks.options import WebhookEndpoint, WebhookOptions
 from threadkeep_server.providers.webhooks.signature import secret_of, signed
+from threadkeep_server.telemetry import spans
+from threadkeep_server.telemetry.otlp.tracing import PassedOn
+from threadkeep_server.telemetry.traceparent import TraceParent
 
 BODY = b'{"a": 1}'
 
@@ -105,3 +108,15 @@ def test_neither_address_nor_secret_is_printed() -> None:
     shown = repr(WebhookEndpoint(url="https://host/secret-path", secret=SECRET))
     assert "secret-path" not in shown
     assert str(SECRET) not in shown
+
+
+async def test_a_request_has_the_trace_of_its_caller(hook: ModelEndpoint) -> None:
+    hook.does(replies({}), replies({}))
+    parent = TraceParent(0xA1, 0xB2, sampled=True)
+    async with opened(hook) as client:
+        await client.post("h", "id-1", BODY)
+        token = spans.enter(PassedOn(parent, "vendor=1"))
+        await client.post("h", "id-2", BODY)
+        spans.leave(token)
+    sent = [(request.headers.get("traceparent"), request.headers.get("tracestate")) for request in hook.requests]
+    assert sent == [(None, None), (f"00-{0xA1:032x}-{0xB2:016x}-01", "vendor=1")]

@@ -13,14 +13,15 @@ from .session_writes import SessionCreation
 def count_outcome(meters: StoreMeters, request: Request, outcome: Outcome, size: int, seconds: float) -> None:
     """Counts the outcome of a committed group's request. `size`: bytes of the request; `seconds`: since it was accepted."""
     if isinstance(outcome, Appended):
-        replayed = 0
-        for event in outcome.events:
-            replayed += event.replayed
+        events = outcome.events
         meters.append_duration.add(seconds)
-        meters.events.value += len(outcome.events) - replayed
+        meters.events.value += len(events)
         meters.appended_bytes.value += size
-        meters.replays.value += replayed
-        meters.sessions_created.value += outcome.session_created
+        if replayed := sum([event.replayed for event in events]):
+            meters.replays.value += replayed
+            meters.events.value -= replayed
+        if outcome.session_created:
+            meters.sessions_created.value += 1
     elif isinstance(request, SessionCreation):
         if isinstance(outcome, tuple):
             meters.sessions_created.value += outcome[1]
