@@ -18,12 +18,12 @@ from tests.bench.lines import (
     sdks,
     search,
     subscriptions,
-    telemetry,
     vectors,
     windows,
 )
 from tests.bench.lines.base import Measurement
 from tests.bench.lines.sessions import forks
+from tests.bench.lines.telemetry import costs
 
 MEASUREMENTS: dict[str, Measurement] = {
     "unary": Measurement("unary appends of 1 KB, 64 in flight, compared with the echo", appends.unary),
@@ -47,7 +47,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "fork": Measurement("copying short and long sessions, compared with raw rows", forks.fork),
     "neighbors": Measurement("appends while another session is compacted, deleted or searched", neighbors.neighbors),
     "abusers": Measurement("appends while another caller sends requests that cost the server much", neighbors.abusers),
-    "telemetry": Measurement("unary appends with metrics and traces, compared with those without", telemetry.telemetry),
+    "telemetry": Measurement("unary appends with metrics and traces, compared with those without", costs.telemetry),
     "auth": Measurement("unary appends with credentials, compared with those without", auth.auth),
     "row_security": Measurement("row-level security, compared with none", row_security.row_security, ("postgres",)),
     "encryption": Measurement("events encrypted at rest, compared with plain ones", encryption.encryption),

@@ -5,10 +5,10 @@ import functools
 from collections.abc import Iterator, Mapping
 
 from tests.api.telemetry.collector import collecting
-from tests.bench import instruments
 from tests.bench.harness import Bench, Result, Server
 from tests.bench.lines.appends import SESSIONS
 from tests.bench.lines.base import compared
+from tests.bench.lines.telemetry import instruments
 from tests.bench.processes import module
 from tests.bench.report import Line, at_least, at_most, medians
 
@@ -82,6 +82,6 @@ def _round(bench: Bench, engine: str) -> Iterator[tuple[str, Result]]:
 
 @contextlib.contextmanager
 def _server(bench: Bench, engine: str, env: Mapping[str, str], *, measured: bool = True) -> Iterator[Server]:
-    command = None if measured else [*module("tests.bench.unmeasured"), "serve"]
+    command = None if measured else [*module("tests.bench.lines.telemetry.unmeasured"), "serve"]
     with bench.database(engine) as database, bench.started(database, env=env, command=command) as server:
         yield server

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.unmeasured serve`: the server without its measuring, the baseline of what that costs.
+"""`python -m tests.bench.lines.telemetry.unmeasured serve`: the server without its measuring, the baseline of what that costs.
 
 Nothing else differs. The server has no setting for it, because nobody should need one.
 """
