@@ -144,18 +144,20 @@ def ranked(weights: Weights, reach: int = 0) -> Method:
     return method
 
 
-def served(conversation: Conversation, weights: Weights = DEFAULT) -> Answer:
+def served(conversation: Conversation, weights: Weights = DEFAULT, min_score: float | None = None) -> Answer:
     """RANKED as a server has it: neighbors of the best join the candidates of a question in words, not of keywords."""
     documents = Documents(conversation)
 
     def answer(question: Question) -> list[str]:
         query = parse(question.text, question.time_ns)
-        return [documents.ids[each.key] for each in answering(_in_context(documents, query, weights=weights), None)]
+        return [documents.ids[each.key] for each in answering(_in_context(documents, query, weights=weights), min_score)]
 
     return answer
 
 
-def hybrid(conversation: Conversation, embedder: HashingEmbedder | LocalModel | None = None) -> Answer:
+def hybrid(
+    conversation: Conversation, embedder: HashingEmbedder | LocalModel | None = None, min_score: float | None = None
+) -> Answer:
     """HYBRID as a server has it, with the hashing embedder by default."""
     documents = Documents(conversation)
     embedder = embedder or HashingEmbedder()
@@ -174,7 +176,7 @@ def hybrid(conversation: Conversation, embedder: HashingEmbedder | LocalModel | 
         strength = Strength(most * scale.certainty(float(np.median(cosines))), spelling)
         ranked = _in_context(documents, query, nearness(near, strength))
         scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
-        return [documents.ids[each.key] for each in answering(scored, None)]
+        return [documents.ids[each.key] for each in answering(scored, min_score)]
 
     return answer
 
