@@ -11,13 +11,13 @@ from typing import Any
 from threadkeep.cli.commands.bench.measured import AROUND
 
 MOST_SLOPE = 2.0
-"""MiB an hour: at the three calls a second of a soak, 200 bytes a call."""
+"""MiB an hour: at the five calls and deliveries a second of a soak, 100 bytes for each."""
 MOST_MORE = 1
 """Descriptors and threads: a server opens one or two late, for a pool or a file that is needed seldom."""
 MOST_DRIFT = 1.5
 """Latency of the last third of the rounds ÷ that of the first."""
-WARM_UP = 0.2
-"""This share of the rounds, and at least two, is not judged."""
+WARM_UP = 1 / 3
+"""This share of the rounds, and at least two, is not judged: caches fill."""
 FEWEST = 6
 """Rounds after the warm-up, before which slopes are noise."""
 
@@ -54,7 +54,9 @@ def judge(rounds: Sequence[Round]) -> list[Verdict]:
     if not judged:
         return found
     growth = slope([(each["hours"], each["anonymous"]) for each in judged])
+    calls = sum(sum(each["counts"].values()) for each in rounds) / rounds[-1]["hours"]
     level = f"{growth:+.2f} MiB/h at {median(each['anonymous'] for each in judged):.1f} MiB"
+    level += f", {growth * 2**20 / calls:.0f} bytes a call"
     found.append(Verdict("memory is flat", level, None if early else growth <= MOST_SLOPE))
     first, last = _thirds(judged)
     for name in ("descriptors", "threads"):
