@@ -180,7 +180,7 @@ def test_ports_are_those_of_the_image(rendered: dict[str, Rendered]) -> None:
     served = {int(port) for port in re.findall(r"_ADDRESS=0\.0\.0\.0:(\d+)", image)}
     [server] = rendered["several servers"].one("Deployment")["spec"]["template"]["spec"]["containers"]
     assert {port["containerPort"] for port in server["ports"]} == served
-    assert f"USER {server_user(rendered['postgres'])}:" in image
+    assert f"USER {server_user(rendered['several servers'])}:" in image
 
 
 def server_user(found: Rendered) -> int:
