@@ -17,6 +17,7 @@ import dev.threadkeep.options.Start;
 import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.MemoryName;
 import dev.threadkeep.v1.SessionEvent;
+import dev.threadkeep.v1.SessionRef;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
@@ -256,6 +257,11 @@ class AsyncServerTest {
     assertFalse(client.info().join().getVersion().isEmpty());
     assertFalse(client.tools().join().isEmpty());
     assertEquals(Reason.AUDIT_LOG_UNAVAILABLE, reason(client.auditRecordsPage(r -> r.setMethod("DeleteSession"))));
+    var retention = client.retention();
+    var archived = SessionRef.newBuilder().setApp(app).setUserId("ada").setSessionId("archived").build();
+    assertEquals(Reason.RETENTION_NOT_CONFIGURED, reason(retention.run(r -> r.setDryRun(true))));
+    assertEquals(Reason.RETENTION_NOT_CONFIGURED, reason(retention.receiptsPage(r -> r.setSessionId("archived"))));
+    assertEquals(Reason.RETENTION_NOT_CONFIGURED, reason(retention.restore(archived, "")));
   }
 
   private void owners() {
