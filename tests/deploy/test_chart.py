@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.support.runs.toolchains import require
-from threadkeep_server.config.settings import Settings
+from threadkeep_server.config.settings import ConfigError, Settings, load_settings
 
 from .rendering import CHART, Rendered, render
 
@@ -181,6 +181,18 @@ def test_ports_are_those_of_the_image(rendered: dict[str, Rendered]) -> None:
     [server] = rendered["several servers"].one("Deployment")["spec"]["template"]["spec"]["containers"]
     assert {port["containerPort"] for port in server["ports"]} == served
     assert f"USER {server_user(rendered['several servers'])}:" in image
+
+
+def test_migration_accepts_the_settings_of_its_job(rendered: dict[str, Rendered], monkeypatch: pytest.MonkeyPatch) -> None:
+    image = (CHART.parents[1] / "container" / "Containerfile").read_text()
+    [job] = rendered["several servers"].one("Job")["spec"]["template"]["spec"]["containers"]
+    given = {each["name"]: each.get("value", "postgresql://u:p@db/t") for each in job["env"]}
+    for name, value in (dict(re.findall(r"(THREADKEEP_\w+)=(\S+)", image)) | given).items():
+        monkeypatch.setenv(name, value)
+    assert load_settings().database_url == "postgresql://u:p@db/t"
+    monkeypatch.delenv("THREADKEEP_INSECURE")
+    with pytest.raises(ConfigError, match="auth_tokens"):
+        load_settings()
 
 
 def server_user(found: Rendered) -> int:
