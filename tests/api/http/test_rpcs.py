@@ -147,7 +147,7 @@ async def test_an_internal_error_returns_only_a_request_id(gateway: Gateway, cap
         answer = await gateway.call("POST", LIST, '{"session":{"sessionId":"fault"}}', JSON)
     assert answer.error() == (500, "internal", "INTERNAL")
     assert b"hush" not in answer.body
-    assert answer.json["details"][0]["debug"]["metadata"]["request_id"] in caplog.text
+    assert caplog.records[-1].__dict__["request_id"] == answer.json["details"][0]["debug"]["metadata"]["request_id"]
 
 
 @pytest.mark.parametrize(
