@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -20,3 +21,25 @@ def require_programs(*names: str) -> None:
     if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+def require_namespaces() -> None:
+    """Skips the test if the machine has bubblewrap but lets nobody make namespaces, as some containers do."""
+    require_programs("bwrap")
+    tried = (
+        "bwrap",
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "--unshare-user",
+        "--unshare-pid",
+        "--uid",
+        "65532",
+        "--",
+        "true",
+    )
+    done = subprocess.run(tried, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"not tested, this machine allows no namespaces: {done.stderr.strip()}")

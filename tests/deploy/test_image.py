@@ -24,7 +24,7 @@ from tests.support.runs.thoroughness import LONG
 from tests.support.servers.server_process import free_port
 from threadkeep import Client, user
 
-from .programs import require_programs
+from .programs import require_namespaces, require_programs
 from .sandbox import STATE, USER, Sandboxed, image_root
 
 pytestmark = [
@@ -49,7 +49,8 @@ class Image:
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
-    require_programs("mmdebstrap", "buildah", "bwrap")
+    require_programs("mmdebstrap", "buildah")
+    require_namespaces()
     if os.getuid() != 0:
         pytest.skip("not tested, only root builds images with plain folders")
     folder: Path = tmp_path_factory.mktemp("image")

@@ -17,7 +17,7 @@ from tests.support.servers.server_process import free_port
 from threadkeep import Client, user
 from threadkeep_server.config.settings import Settings
 
-from .programs import require_programs
+from .programs import require_namespaces, require_programs
 from .sandbox import STATE, Sandboxed, machine_root
 
 SYSTEMD = Path(__file__).parents[2] / "deploy" / "systemd"
@@ -52,7 +52,7 @@ def test_user_of_the_unit_is_declared() -> None:
 
 
 def test_command_of_the_unit_serves_with_a_root_that_is_read_only(tmp_path: Path) -> None:
-    require_programs("bwrap")
+    require_namespaces()
     assert values("ProtectSystem") == ["strict"]
     assert f"/var/lib/{values('StateDirectory')[0]}" == STATE
     settings = tmp_path / "etc"

@@ -76,8 +76,11 @@ def test_pipx_serves_from_the_file(wheel: Path, environment: dict[str, str], tmp
 
 
 def assert_in_time(work: float, clock: float) -> None:
-    assert 0.5 < work < WITHIN, "the children of the command are counted"
-    assert clock < WITHIN or os.getloadavg()[0] > 0.5 * (os.cpu_count() or 1)
+    """In the long form only: the suite shares its machine with other tests, and may run on a slow one."""
+    assert work > 0.5, "the children of the command are counted"
+    if LONG:
+        assert work < WITHIN
+        assert clock < WITHIN or os.getloadavg()[0] > 0.5 * (os.cpu_count() or 1)
 
 
 def serves(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> tuple[float, float]:
