@@ -16,6 +16,18 @@ NOT_RUN = {
     ".venv/bin/threadkeep db upgrade": "needs the server stopped; tests/migration runs it",
 }
 """Blocks in `console`, by what they begin with, and why."""
+TESTED_BY = {
+    "backup": "tests/operations/test_pages.py",
+    "deployment": "tests/deploy/test_page.py",
+    "high-availability": "tests/availability/test_page.py",
+    "observability": "tests/api/telemetry/test_observability_page.py",
+    "retention": "tests/api/retention/test_page.py",
+    "scaling": "tests/docs/test_scaling.py",
+    "sizing": "tests/docs/test_sizing.py",
+    "two-servers": "tests/operations/test_two_servers.py",
+    "upgrade": "tests/operations/test_pages.py",
+}
+"""The test of the commands of each page that has any."""
 
 
 @pytest.mark.parametrize("name", ["backup", "upgrade"])
@@ -30,3 +42,9 @@ def test_commands_run(name: str, tmp_path: Path) -> None:
                 assert block.language == "console", block
                 assert block.code.startswith(tuple(NOT_RUN)), block
     assert ran
+
+
+def test_each_page_with_commands_has_a_test_of_them() -> None:
+    pages = {page.stem for page in _PAGES.glob("*.md") if blocks_of(page)}
+    assert pages == TESTED_BY.keys()
+    assert [test for test in TESTED_BY.values() if not (_PAGES.parents[1] / test).is_file()] == []
