@@ -194,3 +194,16 @@ async def test_a_drain_does_not_wait_for_the_rest_of_a_page(store: InMemoryStore
         assert await watcher.lines(3) == ["#STARTED @0", "CREATED s1  @1", "APPENDED s1 1 @2"]
         tail.drain()
         assert await watcher.line() == "#DRAINING @2"
+
+
+async def test_subscriptions_that_ended_leave_nothing(store: InMemoryStore) -> None:
+    start = await store.feed_head()
+    async with tailing(store) as tail, Watcher(store, tail, FeedScope(TENANT, user_id="nobody"), start=start):
+        for _ in range(20):
+            head = await store.feed_head()
+            async with Watcher(store, tail, start=head):
+                await append(store, draft())
+                await tail.wait_beyond(head, 60)
+                assert len(tail._kept) == 1
+        assert len(tail._kept) == 0
+        assert (tail.stats().channels, tail.stats().kept_bytes) == (1, 0)

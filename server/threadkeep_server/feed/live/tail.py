@@ -59,6 +59,8 @@ class Tail:
         self._registry = SubscriptionRegistry()
         self._kept: deque[tuple[Channel, int]] = deque()
         self._kept_bytes = 0
+        self._left = 0
+        """How many entries of `_kept` are of channels without subscribers: they hold channels, and no frames."""
         self._hint = asyncio.Event()
         self._moved = asyncio.Event()
         self._waiting = 0
@@ -94,9 +96,14 @@ class Tail:
     def detach(self, channel: Channel) -> None:
         channel.subscribers -= 1
         if not channel.subscribers:
-            self._kept_bytes -= sum(frame.size for frame in channel.kept())
+            sizes = [frame.size for frame in channel.kept()]
+            self._kept_bytes -= sum(sizes)
+            self._left += len(sizes)
             channel.close()
             self._registry.remove(channel)
+            if 2 * self._left > len(self._kept):  # not each time, since it looks at all entries
+                self._kept = deque(entry for entry in self._kept if entry[0].subscribers)
+                self._left = 0
 
     async def wait_beyond(self, position: Position, timeout: float) -> None:
         """Waits until the feed may have settled changes beyond the position, at most `timeout` seconds."""
@@ -179,7 +186,7 @@ class Tail:
     async def _skip_to_head(self) -> None:
         await self._go_to_head()
         self._kept.clear()
-        self._kept_bytes = 0
+        self._kept_bytes = self._left = 0
         for channel in self._registry:
             channel.restart(self.position)
 
@@ -266,3 +273,5 @@ class Tail:
             oldest, _ = self._kept.popleft()
             if oldest.subscribers:
                 self._kept_bytes -= oldest.drop()
+            else:
+                self._left -= 1
