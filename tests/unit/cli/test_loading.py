@@ -22,7 +22,15 @@ def _names(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "before", [(), ("--json",), ("--address", "info"), ("--address=info",), ("--token", "t", "--allow-plaintext-token")]
+    "before",
+    [
+        (),
+        ("--json",),
+        ("--address", "info"),
+        ("--address=info",),
+        ("--token", "t", "--allow-plaintext-token"),
+        ("--ca", "ca.crt"),
+    ],
 )
 def test_a_called_command_is_the_only_one(before: tuple[str, ...]) -> None:
     assert _names(*before, "search", "info") == {"search"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,9 +25,17 @@ class _Command:
             _loaded(module)
         found = getattr(_loaded(self.module), self.attribute)
         if isinstance(found, typer.Typer):
+            for command in found.registered_commands:
+                command.help = command.help or _help(command.callback)
             app.add_typer(found, name=name, rich_help_panel=self.panel)
         else:
-            app.command(name, rich_help_panel=self.panel)(found)
+            app.command(name, help=_help(found), rich_help_panel=self.panel)(found)
+
+
+def _help(function: object) -> str | None:
+    """The docstring, without line ends within paragraphs: lines are as long as the reader's terminal is wide."""
+    text = inspect.getdoc(function)
+    return text and re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
 def _loaded(module: str) -> object:
@@ -59,7 +69,7 @@ _COMMANDS: Mapping[str, _Command] = {
     "export": _Command("Memory", "import_export", "export_sessions"),
 }
 
-_WITH_VALUE = ("--address", "--token")
+_WITH_VALUE = ("--address", "--token", "--ca", "--certificate", "--private-key")
 _FLAGS = ("--json", "--allow-plaintext-token")
 
 
