@@ -15,6 +15,8 @@ from ..domain.roles import ADMIN, OPS
 from ..store.contract.maintenance import MaintenanceStore, ServerRow, Signs
 
 BEATS_EVERY_S: Final = 20.0
+# The first wait, which doubles: servers that start together know each other at once.
+_FIRST_S: Final = 1.0
 _GONE_AFTER_NS: Final = 60 * SECOND_NS
 _FORGOTTEN_AFTER_NS: Final = 3600 * SECOND_NS
 
@@ -51,17 +53,18 @@ class Fleet:
 
     async def run(self) -> None:
         """Beats until `leave` is called."""
-        failing = False
+        failing, pause = False, min(_FIRST_S, BEATS_EVERY_S)
         while not self._leaving.is_set():
             try:
                 await self.beat()
                 failing = False
             except Exception as exc:  # the next one must not depend on this one
                 if not failing:
-                    _log.warning("storing the sign of life failed; retrying in %g s: %s", BEATS_EVERY_S, type(exc).__name__)
+                    _log.warning("storing the sign of life failed; retrying in %g s: %s", pause, type(exc).__name__)
                 failing = True
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._leaving.wait(), BEATS_EVERY_S)
+                await asyncio.wait_for(self._leaving.wait(), pause)
+            pause = min(2 * pause, BEATS_EVERY_S)
         await self._store.remove_server(self._own.id)
 
     async def beat(self) -> None:
