@@ -87,7 +87,8 @@ const (
 	RetentionOutcome_RETENTION_OUTCOME_PLANNED RetentionOutcome = 1
 	// It deleted the session, after it had written the archive, if the policy wants one.
 	RetentionOutcome_RETENTION_OUTCOME_DELETED RetentionOutcome = 2
-	// The session was changed or deleted by others meanwhile. It stays as it is, and its archive was removed.
+	// The session was changed or deleted by others meanwhile, or the server stopped before it deleted it. It stays as it is; its
+	// archive was removed, unless the server stopped.
 	RetentionOutcome_RETENTION_OUTCOME_CHANGED RetentionOutcome = 3
 	// The archive or the database failed. The next run tries again.
 	RetentionOutcome_RETENTION_OUTCOME_FAILED RetentionOutcome = 4

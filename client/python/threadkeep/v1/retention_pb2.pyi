@@ -56,7 +56,9 @@ class _RetentionOutcomeEnumTypeWrapper(google.protobuf.internal.enum_type_wrappe
     RETENTION_OUTCOME_DELETED: _RetentionOutcome.ValueType  # 2
     """It deleted the session, after it had written the archive, if the policy wants one."""
     RETENTION_OUTCOME_CHANGED: _RetentionOutcome.ValueType  # 3
-    """The session was changed or deleted by others meanwhile. It stays as it is, and its archive was removed."""
+    """The session was changed or deleted by others meanwhile, or the server stopped before it deleted it. It stays as it is; its
+    archive was removed, unless the server stopped.
+    """
     RETENTION_OUTCOME_FAILED: _RetentionOutcome.ValueType  # 4
     """The archive or the database failed. The next run tries again."""
 
@@ -70,7 +72,9 @@ RETENTION_OUTCOME_PLANNED: RetentionOutcome.ValueType  # 1
 RETENTION_OUTCOME_DELETED: RetentionOutcome.ValueType  # 2
 """It deleted the session, after it had written the archive, if the policy wants one."""
 RETENTION_OUTCOME_CHANGED: RetentionOutcome.ValueType  # 3
-"""The session was changed or deleted by others meanwhile. It stays as it is, and its archive was removed."""
+"""The session was changed or deleted by others meanwhile, or the server stopped before it deleted it. It stays as it is; its
+archive was removed, unless the server stopped.
+"""
 RETENTION_OUTCOME_FAILED: RetentionOutcome.ValueType  # 4
 """The archive or the database failed. The next run tries again."""
 global___RetentionOutcome = RetentionOutcome

@@ -6681,7 +6681,8 @@ pub enum RetentionOutcome {
     Planned = 1,
     /// It deleted the session, after it had written the archive, if the policy wants one.
     Deleted = 2,
-    /// The session was changed or deleted by others meanwhile. It stays as it is, and its archive was removed.
+    /// The session was changed or deleted by others meanwhile, or the server stopped before it deleted it. It stays as it is; its
+    /// archive was removed, unless the server stopped.
     Changed = 3,
     /// The archive or the database failed. The next run tries again.
     Failed = 4,

@@ -290,7 +290,8 @@ export enum RetentionOutcome {
   DELETED = 2,
 
   /**
-   * The session was changed or deleted by others meanwhile. It stays as it is, and its archive was removed.
+   * The session was changed or deleted by others meanwhile, or the server stopped before it deleted it. It stays as it is; its
+   * archive was removed, unless the server stopped.
    *
    * @generated from enum value: RETENTION_OUTCOME_CHANGED = 3;
    */

@@ -41,7 +41,8 @@ public enum RetentionOutcome
   RETENTION_OUTCOME_DELETED(2),
   /**
    * <pre>
-   * The session was changed or deleted by others meanwhile. It stays as it is, and its archive was removed.
+   * The session was changed or deleted by others meanwhile, or the server stopped before it deleted it. It stays as it is; its
+   * archive was removed, unless the server stopped.
    * </pre>
    *
    * <code>RETENTION_OUTCOME_CHANGED = 3;</code>
@@ -93,7 +94,8 @@ public enum RetentionOutcome
   public static final int RETENTION_OUTCOME_DELETED_VALUE = 2;
   /**
    * <pre>
-   * The session was changed or deleted by others meanwhile. It stays as it is, and its archive was removed.
+   * The session was changed or deleted by others meanwhile, or the server stopped before it deleted it. It stays as it is; its
+   * archive was removed, unless the server stopped.
    * </pre>
    *
    * <code>RETENTION_OUTCOME_CHANGED = 3;</code>
