@@ -19,6 +19,7 @@ from tests.support.runs.printed import print_said, say
 from tests.support.runs.scheduler import Spread, in_order
 from tests.support.runs.short_form import leave_out, left_out
 from tests.support.runs.thoroughness import examples
+from tests.support.runs.toolchains import lacks
 from tests.support.servers.authorities import leave_out_public_authorities
 from threadkeep_server.app.tuning import collect_rarely
 
@@ -86,9 +87,7 @@ def pgvector_postgres() -> Iterator[PostgresCluster]:
 
 def _required(binaries: Path | None, missing: str) -> Path:
     if binaries is None:
-        if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
-            pytest.fail(missing)
-        pytest.skip(missing)
+        lacks(missing)
     return binaries
 
 

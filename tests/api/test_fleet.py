@@ -74,7 +74,7 @@ def test_servers_of_a_fleet_see_each_other_come_crash_and_leave(
                 three.start()
                 eventually(lambda: [each.gone for each in servers(one)] == [True, False, False])
                 three.kill()
-                monkeypatch.setattr(fleet, "_GONE_AFTER_NS", 10**9)
+                monkeypatch.setattr(fleet, "GONE_AFTER_NS", 10**9)
                 eventually(lambda: [each.gone for each in servers(one)] == [True, False, True])
     finally:
         postgres.drop_database("fleet_of_two")

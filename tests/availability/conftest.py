@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from tests.support.databases.postgres import HOW_TO_INSTALL as NO_POSTGRES
 from tests.support.databases.postgres import find_binaries
 from tests.support.runs.thoroughness import size
+from tests.support.runs.toolchains import lacks
 from tests.support.servers.server_process import ServerProcess, fork_server
 
 from .harness.cluster import Cluster
@@ -26,10 +26,8 @@ def required() -> Path:
     """Returns the directory of PostgreSQL's programs; skips, or fails in CI, if a program is missing."""
     binaries, missing = find_binaries(), missing_programs()
     problem = NO_POSTGRES if binaries is None else HOW_TO_INSTALL.format(", ".join(missing)) if missing else ""
-    if problem and os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
-        pytest.fail(problem)
     if binaries is None or problem:
-        pytest.skip(problem)
+        lacks(problem)
     return binaries
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 
 import pytest
+
+from tests.support.runs.toolchains import lacks
 
 PACKAGES = {"bwrap": "bubblewrap", "systemd-analyze": "systemd", "mmdebstrap": "mmdebstrap", "buildah": "buildah"}
 """The package of Debian that has each program."""
@@ -15,12 +16,8 @@ PACKAGES = {"bwrap": "bubblewrap", "systemd-analyze": "systemd", "mmdebstrap": "
 def require_programs(*names: str) -> None:
     """Skips the test, or fails it with THREADKEEP_REQUIRE_ALL=1, if the machine lacks one of these programs."""
     missing = [PACKAGES[name] for name in names if shutil.which(name) is None]
-    if not missing:
-        return
-    reason = f"not tested, programs are missing: apt-get install --no-install-recommends {' '.join(missing)}"
-    if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
-        pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
+    if missing:
+        lacks(f"not tested, programs are missing: apt-get install --no-install-recommends {' '.join(missing)}")
 
 
 def require_namespaces() -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import LONG
+from tests.support.runs.toolchains import lacks
 from tests.support.servers.server_process import free_port
 from threadkeep import Client, user
 
@@ -65,8 +66,7 @@ def test_uvx_serves_from_the_file(wheel: Path, environment: dict[str, str], tmp_
 def test_pipx_serves_from_the_file(wheel: Path, environment: dict[str, str], tmp_path: Path, say: Say) -> None:
     pipx = shutil.which("pipx")
     if pipx is None:
-        reason = "not tested, pipx is missing: apt-get install --no-install-recommends pipx"
-        (pytest.fail if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1" else pytest.skip)(reason)
+        lacks("not tested, pipx is missing: apt-get install --no-install-recommends pipx")
     bin_folder = tmp_path / "bin"
     install = (pipx, "install", "--python", sys.executable, f"{wheel}[server]")
     subprocess.run(install, cwd=tmp_path, env=environment | {"PIPX_BIN_DIR": str(bin_folder)}, check=True, timeout=900)

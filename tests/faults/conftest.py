@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.databases.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
+from tests.support.runs.toolchains import lacks
 from tests.support.servers.server_process import ForkServer, ServerProcess, fork_server
 
 _databases = count(1)
@@ -50,9 +50,7 @@ def durable_postgres() -> Iterator[PostgresCluster]:
     """A cluster with fsync on. These tests may kill it."""
     binaries = find_binaries()
     if binaries is None:
-        if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
-            pytest.fail(HOW_TO_INSTALL)
-        pytest.skip(HOW_TO_INSTALL)
+        lacks(HOW_TO_INSTALL)
     with PostgresCluster(binaries, fsync=True) as cluster:
         yield cluster
 

@@ -18,6 +18,7 @@ import threadkeep
 from tests.api.conftest import running
 from tests.support.databases.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
 from tests.support.documents import blocks_of
+from tests.support.runs.toolchains import lacks
 from threadkeep import errors
 
 from .conftest import Command
@@ -27,12 +28,6 @@ _NO_PGBACKREST = "no pgBackRest found: run tests/support/install_cluster.sh, or 
 _SUDO = "sudo -u postgres "
 _TARGET = "2026-11-28 10:43:00+00"
 WITHIN = 120.0
-
-
-def _absent(what: str) -> None:
-    if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 class _Archived:
@@ -89,10 +84,10 @@ class _Archived:
 @pytest.fixture
 def archived(tmp_path: Path) -> Iterator[_Archived]:
     if shutil.which("pgbackrest") is None:
-        _absent(_NO_PGBACKREST)
+        lacks(_NO_PGBACKREST)
     binaries = find_binaries()
     if binaries is None:
-        _absent(HOW_TO_INSTALL)
+        lacks(HOW_TO_INSTALL)
     assert binaries is not None
     tmp_path.chmod(0o755)
     folder = tmp_path / "pgbackrest"

@@ -29,7 +29,6 @@ from ..service.retention.worker import RetentionWorker
 from ..store.contract.store import Store
 from ..transport.audit.trail import Trail
 from ..transport.auth import DEFAULT_TENANT
-from ..transport.in_process.transfer import SessionTransfer
 from ..transport.rpc import Service
 from .compaction import end
 
@@ -42,6 +41,8 @@ async def open_retention(
     if settings.retention_policies_file is None:
         yield RetentionService()
         return
+    from ..transport.in_process.transfer import SessionTransfer  # the code of exports, which other servers need not load
+
     policies = _policies(settings, settings.retention_policies_file)
     info = await store.info(DEFAULT_TENANT, totals=False)
     archive = Archive(_storage(settings), bytes.fromhex(info.token_key))

@@ -12,12 +12,11 @@ from typing import Final
 
 from ..domain.model import SECOND_NS, Caller
 from ..domain.roles import ADMIN, OPS
-from ..store.contract.maintenance import MaintenanceStore, ServerRow, Signs
+from ..store.contract.maintenance import GONE_AFTER_NS, MaintenanceStore, ServerRow, Signs
 
 BEATS_EVERY_S: Final = 20.0
 # The first wait, which doubles: servers that start together know each other at once.
 _FIRST_S: Final = 1.0
-_GONE_AFTER_NS: Final = 60 * SECOND_NS
 _FORGOTTEN_AFTER_NS: Final = 3600 * SECOND_NS
 
 _log = logging.getLogger(__name__)
@@ -84,4 +83,4 @@ class Fleet:
         others = [row for row in self._signs.rows if row.id != self._own.id]
         rows = sorted([*others, replace(self._own, seen_time=now)], key=lambda row: (row.start_time, row.id))
         shown = rows if OPS in caller.roles else [replace(row, metrics_address="") for row in rows]
-        return [FleetServer(row, now - row.seen_time > _GONE_AFTER_NS, row.id == self._own.id) for row in shown]
+        return [FleetServer(row, now - row.seen_time > GONE_AFTER_NS, row.id == self._own.id) for row in shown]

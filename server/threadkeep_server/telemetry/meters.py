@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..domain.errors import EventIdConflict, ThreadkeepError, VersionMismatch
 from . import definitions
 from .instruments import DURATIONS, Histogram, Reading, counters, histograms
 
@@ -37,6 +38,18 @@ class StoreMeters:
         self.sessions_created = created.child()
         self.sessions_deleted = deleted.child()
         self.compactions = compactions.child()
+
+    def count_append(self, events: int, replayed: int, size: int, seconds: float) -> None:
+        """Counts an accepted append of so many events, of which `replayed` were stored already. `size`: its bytes."""
+        self.append_duration.add(seconds)
+        self.events.value += events - replayed
+        self.appended_bytes.value += size
+        self.replays.value += replayed
+
+    def count_refusal(self, error: ThreadkeepError) -> None:
+        """Counts an append that was refused, if that was a conflict."""
+        self.version_mismatches.value += isinstance(error, VersionMismatch)
+        self.event_id_conflicts.value += isinstance(error, EventIdConflict)
 
     def readings(self) -> Iterator[Reading]:
         """Returns the values of all instruments."""

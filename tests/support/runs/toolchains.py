@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from typing import NoReturn
 
 import pytest
 
@@ -47,8 +48,12 @@ def missing(toolchain: str) -> str | None:
 def require(toolchain: str) -> None:
     """Skips the test, or fails it with THREADKEEP_REQUIRE_ALL=1, if the machine cannot build for this language."""
     reason = missing(toolchain)
-    if reason is None:
-        return
+    if reason is not None:
+        lacks(reason)
+
+
+def lacks(reason: str) -> NoReturn:
+    """Skips the test for what the machine lacks, or fails it with THREADKEEP_REQUIRE_ALL=1."""
     if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import time
@@ -16,8 +15,7 @@ from urllib.error import URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-import pytest
-
+from tests.support.runs.toolchains import lacks
 from tests.support.servers.server_process import free_port
 
 ROOT = Path(__file__).parents[3]
@@ -30,9 +28,7 @@ def program(name: str) -> str:
     unpacked = ROOT / "build" / "prometheus" / "bin" / name
     found = shutil.which(name) or (str(unpacked) if unpacked.exists() else None)
     if found is None:
-        if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
-            pytest.fail(HOW_TO_GET)
-        pytest.skip(HOW_TO_GET)
+        lacks(HOW_TO_GET)
     return found
 
 

@@ -15,7 +15,7 @@ from .policies import Action, Form
 
 class Outcome(Enum):
     """What a run did with a session. PLANNED: nothing yet; of a receipt that stays so, the server stopped before the deletion
-    was known. CHANGED: the session was changed or deleted by others meanwhile, so it stayed and its archive was removed.
+    was known. CHANGED: the session was changed or deleted by others meanwhile, so it stayed.
     FAILED: the archive or the database failed; the session is there, unless its deletion was stored and not reported, which the
     next run finds out."""
 
@@ -96,7 +96,6 @@ class RunReceipt:
     tenant: str
     began: int
     ended: int
-    dry: bool
     receipts: Sequence[Receipt] = field(default_factory=tuple)
     held: str = ""
     more: bool = False

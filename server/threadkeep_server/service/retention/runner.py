@@ -137,7 +137,7 @@ class RetentionRunner:
             taken += 1
             receipts.append(await self._take(self.receipt(run_id, tenant, planned), planned.policy))
             failed = failed + 1 if receipts[-1].outcome is Outcome.FAILED else 0
-        run = RunReceipt(run_id, tenant, began, self._clock(), False, receipts, more=more)
+        run = RunReceipt(run_id, tenant, began, self._clock(), receipts, more=more)
         if receipts:
             await self._archive.put_run(run)
             _log.info("retention of tenant %r: %s, run %s", tenant, _shown(run.counts()), run_id)

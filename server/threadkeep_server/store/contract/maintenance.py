@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+from ...domain.model import SECOND_NS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class ServerRow:
     start_time: int
     seen_time: int
     metrics_address: str
+
+
+GONE_AFTER_NS: Final = 60 * SECOND_NS
+"""A server without a sign of life for so long is gone: it gives one every 20 seconds."""
 
 
 class Signs(NamedTuple):

@@ -117,14 +117,10 @@ class InMemoryStore(
         try:
             appended = self._append(request)
         except errors.ThreadkeepError as error:
-            self.meters.version_mismatches.add(isinstance(error, errors.VersionMismatch))
-            self.meters.event_id_conflicts.add(isinstance(error, errors.EventIdConflict))
+            self.meters.count_refusal(error)
             raise
         replayed = sum(each.replayed for each in appended.events)
-        self.meters.append_duration.add(time.monotonic() - began)
-        self.meters.replays.add(replayed)
-        self.meters.events.add(len(appended.events) - replayed)
-        self.meters.appended_bytes.add(request.size)
+        self.meters.count_append(len(appended.events), replayed, request.size, time.monotonic() - began)
         return appended
 
     def _append(self, request: AppendRequest) -> Appended:

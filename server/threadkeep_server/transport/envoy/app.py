@@ -104,9 +104,8 @@ class GrpcApp:
             await response.end(OK)
         except Disconnected:
             raise
-        except (
-            asyncio.CancelledError
-        ) as exc:  # at the deadline, by the drain, or of a client that has left, which reads nothing
+        except asyncio.CancelledError as exc:
+            # At the deadline, by the drain, or of a client that has left, which reads nothing.
             if guard.expired:
                 return await response.fail(guard.expired)
             return await response.fail(ServerDraining()) if self._draining else exc

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from ...contract.codec import Readers
 from ..encryption.master_keys import MasterKeys
-from ..verification.findings import Content, Findings, Progress, Report, Verified
+from ..verification.findings import Content, Findings, Progress, Report, Verified, of_part
 from ..verification.snapshots import NoDatabase, in_file
 from ..verification.verify import verify
 from .manifest import BadBackup, Manifest, check_file, read_manifest
@@ -61,4 +61,4 @@ def _read_file(path: Path, readers: Readers, masters: MasterKeys | None, report:
 
 
 def _problem(path: Path, manifest: Manifest, report: Report) -> str | None:
-    return check_file(path, manifest, lambda done, total: report(Progress("checksum", done=done, total=total)))
+    return check_file(path, manifest, of_part(report, "checksum"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from ...contract.codec import Readers
 from ..encryption.master_keys import MasterKeys
 from ..engine.factory import sqlite_file
 from ..schema import versions
-from ..verification.findings import Progress, Report, Verified
+from ..verification.findings import Progress, Report, Verified, of_part
 from ..verification.snapshots import NoDatabase, in_file, in_snapshot
 from ..verification.verify import verify
 from .manifest import Manifest, digest_of_file, manifest_of, sync_file, sync_folder
@@ -88,7 +88,7 @@ class _Taken(NamedTuple):
 
 
 def _copied(source: Path, wanted: Wanted, target: Path, report: Report) -> _Taken:
-    copy(source, target, lambda done, total: report(Progress("copying", done=done, total=total)))
+    copy(source, target, of_part(report, "copying"))
 
     def unit(connection: Connection) -> _Taken:
         return _Taken(_facts(connection, "sqlite", sqlite3.sqlite_version), _verified(connection, wanted, report))
@@ -132,7 +132,7 @@ def _target(wanted: Wanted) -> Iterator[Path]:
 def _finished(wanted: Wanted, partial: Path, taken: _Taken, report: Report) -> Made:
     """Puts the written file in its place. A backup whose manifest is there is complete."""
     path, verified = wanted.path, taken.verified
-    digest = digest_of_file(partial, _of_part(report, "checksum"))
+    digest = digest_of_file(partial, of_part(report, "checksum"))
     manifest = Manifest(
         file=path.name,
         bytes=partial.stat().st_size,
@@ -150,7 +150,3 @@ def _finished(wanted: Wanted, partial: Path, taken: _Taken, report: Report) -> M
     sync_folder(path.parent)
     manifest.write(path)
     return Made(path, manifest, verified)
-
-
-def _of_part(report: Report, part: str) -> Callable[[int, int], None]:
-    return lambda done, total: report(Progress(part, done=done, total=total))

@@ -17,7 +17,7 @@ from ..engine.sqlite_lock import FileLock
 from ..schema.memories import memories, memory_tombstones
 from ..schema.state import shared_states
 from ..schema.tables import SCHEMA_VERSION, changes, consumers, meta, policies, sessions
-from ..verification.findings import Progress, Report, Verified
+from ..verification.findings import Progress, Report, Verified, of_part
 from ..verification.snapshots import in_file, in_snapshot
 from ..verification.verify import verify
 from .manifest import BadBackup, Manifest, check_file, read_manifest, sync_file, sync_folder
@@ -84,7 +84,7 @@ def _checked(path: Path, report: Report) -> Manifest:
             f"the backup has schema {manifest.schema_version}, and this version knows {SCHEMA_VERSION}: restore it with "
             f"threadkeep {manifest.threadkeep_version} or later"
         )
-    problem = check_file(path, manifest, lambda done, total: report(Progress("checksum", done=done, total=total)))
+    problem = check_file(path, manifest, of_part(report, "checksum"))
     if problem is not None:
         raise BadBackup(f"{path} is damaged: {problem}; use another backup")
     return manifest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....domain.errors import EventIdConflict, ThreadkeepError, VersionMismatch
+from ....domain.errors import ThreadkeepError
 from ....telemetry.meters import StoreMeters
 from ...contract.events import Appended, AppendRequest
 from .group_unit import Outcome, Request
@@ -14,12 +14,7 @@ def count_outcome(meters: StoreMeters, request: Request, outcome: Outcome, size:
     """Counts the outcome of a committed group's request. `size`: bytes of the request; `seconds`: since it was accepted."""
     if isinstance(outcome, Appended):
         events = outcome.events
-        meters.append_duration.add(seconds)
-        meters.events.value += len(events)
-        meters.appended_bytes.value += size
-        if replayed := sum([event.replayed for event in events]):
-            meters.replays.value += replayed
-            meters.events.value -= replayed
+        meters.count_append(len(events), sum([event.replayed for event in events]), size, seconds)
         if outcome.session_created:
             meters.sessions_created.value += 1
     elif isinstance(request, SessionCreation):
@@ -28,10 +23,4 @@ def count_outcome(meters: StoreMeters, request: Request, outcome: Outcome, size:
     elif isinstance(outcome, Deleted):
         meters.sessions_deleted.value += outcome.events is not None
     elif isinstance(outcome, ThreadkeepError) and isinstance(request, AppendRequest):
-        count_refusal(meters, outcome)
-
-
-def count_refusal(meters: StoreMeters, error: ThreadkeepError) -> None:
-    """Counts an append that was refused, if that was a conflict."""
-    meters.version_mismatches.value += isinstance(error, VersionMismatch)
-    meters.event_id_conflicts.value += isinstance(error, EventIdConflict)
+        meters.count_refusal(outcome)

@@ -8,11 +8,11 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, Column, Connection, Table, Text
 
 from ....domain.model import SECOND_NS
+from ...contract.maintenance import GONE_AFTER_NS
 from .tables import metadata
 
 NOW: Final = sa.select(sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * SECOND_NS, sa.BigInteger()))
 """Nanoseconds, by the clock of a database that servers share."""
-_GONE_AFTER_NS: Final = 60 * SECOND_NS
 
 # A row per running server. Its clock writes the start_time, that of the database the seen_time. A server that stops deletes its
 # row, others those of crashed ones.
@@ -35,7 +35,7 @@ def refuse_running(connection: Connection) -> None:
     """Raises OlderServersRun if a server has given a sign of life lately. A file of SQLite is locked instead."""
     if connection.dialect.name == "sqlite" or not sa.inspect(connection).has_table(servers.name):
         return
-    seen_since = connection.execute(NOW).scalar_one() - _GONE_AFTER_NS
+    seen_since = connection.execute(NOW).scalar_one() - GONE_AFTER_NS
     versions = connection.execute(sa.select(servers.c.version).where(servers.c.seen_time > seen_since)).scalars().all()
     if versions:
         which = f"{len(versions)} of version {', '.join(sorted(set(versions)))}"

@@ -34,6 +34,11 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
+def of_part(report: Report, part: str) -> Callable[[int, int], None]:
+    """Returns what reports how much of a part is done, and the whole of it."""
+    return lambda done, total: report(Progress(part, done=done, total=total))
+
+
 @dataclass(slots=True)
 class Findings:
     """Collects findings. `counts` has all of them by kind."""

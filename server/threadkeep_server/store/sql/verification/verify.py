@@ -170,19 +170,14 @@ class _Verification:
         for row in Stream(self._connection, query, "id").before(None):
             subject = f"memory with the row id {row.id} of tenant {row.tenant!r}"
             text, content, _ = (keys.opened(each, row.tenant, subject) for each in (row.text, row.content, row.metadata_json))
-            _read(lambda text=text: (text or b"").decode(), subject, "its text is not UTF-8", self._findings)  # type: ignore[misc]
+            _read(bytes.decode, text or b"", subject, "its text is not UTF-8", self._findings)
             if content is not None:
-                _read(
-                    lambda content=content: self._readers.message(content),  # type: ignore[misc]
-                    subject,
-                    "its content is not a message",
-                    self._findings,
-                )
+                _read(self._readers.message, content, subject, "its content is not a message", self._findings)
 
 
-def _read(read: Callable[[], object], subject: str, problem: str, findings: Findings) -> None:
+def _read(read: Callable[[bytes], object], data: bytes, subject: str, problem: str, findings: Findings) -> None:
     try:
-        read()
+        read(data)
     except ValueError:
         findings.add("memory", subject, problem)
 
