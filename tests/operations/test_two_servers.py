@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.databases.postgres import PostgresCluster, find_binaries
+from tests.support.databases.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
 from tests.support.documents import Block, blocks_of
 from tests.support.programs.python import make_program
+from tests.support.runs.toolchains import lacks
 from tests.support.servers.oidc_issuer import oidc_issuer
 from tests.support.servers.server_process import free_port
 
@@ -40,22 +41,24 @@ def _replace(text: str, replaced: dict[str, str]) -> str:
 
 
 @pytest.mark.postgres
-def test_the_page_leads_from_nothing_to_two_servers(postgres: PostgresCluster, tmp_path: Path) -> None:
+def test_the_page_leads_from_nothing_to_two_servers(tmp_path: Path) -> None:
     blocks = blocks_of(_PAGE)
     for block in blocks:
         if block.language == "console":
             assert block.code.startswith(tuple(_NOT_RUN)), block
     binaries = find_binaries()
-    assert binaries is not None
+    if binaries is None:
+        lacks(HOW_TO_INSTALL)
     programs = tmp_path / "programs"
     programs.mkdir()
     make_program(programs / "threadkeep", "-m", "threadkeep.cli")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
     path = f"{programs}:{binaries}:{os.environ['PATH']}"
-    place = {"PGHOST": "127.0.0.1", "PGPORT": str(postgres.port), "PGUSER": "test"}
     work = tmp_path / "work"
     work.mkdir()
-    with oidc_issuer() as issuer:
+    # Of its own: the page names the role and the databases, and other tests have such, too.
+    with PostgresCluster(binaries) as postgres, oidc_issuer() as issuer:
+        place = {"PGHOST": "127.0.0.1", "PGPORT": str(postgres.port), "PGUSER": "test"}
         replaced = {port: str(free_port()) for port in _PORTS}
         defaults = {f"THREADKEEP_{name}_ADDRESS": f"127.0.0.1:{replaced[port]}" for name, port in _DEFAULTS.items()}
         replaced |= {"5432": str(postgres.port), "https://login.example": issuer.url}
@@ -70,9 +73,6 @@ def test_the_page_leads_from_nothing_to_two_servers(postgres: PostgresCluster, t
             )
         finally:
             _stop(work)
-            for database in ("threadkeep", "elsewhere"):
-                postgres.drop_database(database)
-            postgres.execute("DROP ROLE IF EXISTS threadkeep")
     logs = "".join(log.read_text() for log in work.glob("*.log"))
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{logs}"
     rest = done.stdout
