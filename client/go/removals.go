@@ -247,9 +247,9 @@ func (s *settings) expectedLogVersion() *int64 {
 	return nil
 }
 
-// RunRetention archives and deletes sessions that retention policies select; a dry run changes nothing. Repeat it while the
-// response has more. It needs the role admin, and is not repeated by itself. Errors: ErrRetentionNotConfigured, ErrArchiveFailed,
-// ErrInvalidField.
+// RunRetention archives and deletes sessions that retention policies select; a dry run changes nothing. Repeat it
+// with the NextRunToken of the response, while there is one. It needs the role admin, and is not repeated by itself. Errors:
+// ErrRetentionNotConfigured, ErrArchiveFailed, ErrInvalidField.
 func (c *Client) RunRetention(ctx context.Context, request *pb.RunRetentionRequest) (*pb.RunRetentionResponse, error) {
 	return c.raw.Server.RunRetention(ctx, request)
 }

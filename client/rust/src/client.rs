@@ -110,7 +110,8 @@ impl Client {
     }
 
     /// Archives and deletes sessions that the server's retention policies select; set `policies`, `max_sessions` or `dry_run` by
-    /// [`Call::with`]. Repeat it while the response has `more`. Needs the role admin, and is not repeated by itself.
+    /// [`Call::with`]. Repeat it with the `next_run_token` of the response as `run_token`, while there is one. Needs the role admin,
+    /// and is not repeated by itself.
     ///
     /// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
     pub fn run_retention(&self) -> Call<v1::RunRetentionRequest> {

@@ -15,6 +15,7 @@ from .sealed import OVERHEAD, Seal, decode_token
 _VERSION = 2
 _DIGEST_BYTES = 12
 _ABSENT = -(1 << 63)
+_PAGING = {"page_token", "page_size"}
 
 
 class PageTokens:
@@ -61,8 +62,8 @@ class PageTokens:
     def _digest(self, request: Message, caller: Caller) -> bytes:
         bound = type(request)()
         bound.CopyFrom(request)
-        bound.ClearField("page_token")
-        bound.ClearField("page_size")
+        for field in _PAGING.intersection(bound.DESCRIPTOR.fields_by_name):
+            bound.ClearField(field)
         name = bound.DESCRIPTOR.full_name.encode()
         # Fields that a request leaves out default to the caller, so equal bytes of two callers may mean different requests.
         app = [] if caller.app is None else [caller.app]

@@ -13,6 +13,9 @@ import pytest
 from tests.api.conftest import running
 from threadkeep import Client, SessionEvent, SessionRef, assistant, errors, user
 from threadkeep.cli import main
+from threadkeep.cli.commands.retention import commands
+from threadkeep_server.domain.sweeping import Hold
+from threadkeep_server.service.retention.guard import RetentionGuard
 
 TOKENS = {
     "token-of-the-acme": {"tenant": "acme"},
@@ -138,6 +141,38 @@ def test_only_an_admin_of_the_tenant_may_run_policies(place: Place) -> None:
         assert "own" in {each.session.session_id for each in ann.retention_receipts()}
         assert "theirs" not in {each.session.session_id for each in ann.retention_receipts()}
         assert ann.restore_session("own").restored_events == 3
+
+
+def test_a_run_of_several_calls_looks_at_the_clock_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[RetentionGuard] = []
+    look = RetentionGuard.look
+
+    async def counted(guard: RetentionGuard) -> Hold | None:
+        looks.append(guard)
+        return await look(guard)
+
+    monkeypatch.setattr(RetentionGuard, "look", counted)
+    monkeypatch.setattr(commands, "_AT_ONCE", 1)
+    with client_of(place) as client, client_of(place, "ann") as ann:
+        for number in range(3):
+            client.append(f"part{number}", user("hello"), create_if_missing={"labels": {"kind": "draft"}})
+        assert main(["retention", "run", "--yes", "--address", place.address, "--token", "token-of-the-acme"]) == 0
+        assert len(looks) == 1
+        for number in range(3):
+            client.append(f"part{number}", user("hello"), create_if_missing={"labels": {"kind": "draft"}})
+        first = client.run_retention(["drafts"], max_sessions=1)
+        assert (first.more, bool(first.next_run_token)) == (True, True)
+        token = first.next_run_token
+        for caller, policies, how in (
+            (ann, ["drafts"], {}),
+            (client, ["chats"], {}),
+            (client, ["drafts"], {"ignore_hold": True}),
+            (client, ["drafts"], {"dry_run": True}),
+        ):
+            with pytest.raises(errors.InvalidField, match="run_token"):
+                caller.run_retention(policies, run_token=token, **how)
+        rest = client.run_retention(["drafts"], run_token=token)
+        assert (len(rest.receipts), rest.more, rest.next_run_token) == (2, False, "")
 
 
 def test_unknown_policies_and_sessions_are_refused(place: Place) -> None:

@@ -68,10 +68,12 @@ async def test_audit_records_are_listed_page_by_page(client: Any, fake: FakeServ
 
 async def test_retention_is_run_listed_page_by_page_and_restored(client: Any, fake: FakeServer) -> None:
     receipts = [RetentionReceipt(id=name) for name in "ba"]
-    fake.answers["RunRetention"] = [ns.RunRetentionResponse(run_id="r", receipts=receipts)]
+    fake.answers["RunRetention"] = [ns.RunRetentionResponse(run_id="r", receipts=receipts), ns.RunRetentionResponse()]
     assert (await client.run_retention(["old"], max_sessions=2, dry_run=True, ignore_hold=True)).run_id == "r"
-    [run] = fake.requests("RunRetention")
+    await client.run_retention(run_token="t")
+    run, further = fake.requests("RunRetention")
     assert (list(run.policies), run.max_sessions, run.dry_run, run.ignore_hold) == (["old"], 2, True, True)
+    assert (run.run_token, further.run_token) == ("", "t")
 
     fake.answers["ListRetentionReceipts"] = [
         ns.ListRetentionReceiptsResponse(receipts=receipts[:1], next_page_token="more"),

@@ -35,7 +35,11 @@ type RunRetentionRequest struct {
 	// If true, nothing is archived or deleted.
 	DryRun bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// If true, sessions are deleted also while the clock of the server may be wrong; see `held`. Check the clock before.
-	IgnoreHold    bool `protobuf:"varint,4,opt,name=ignore_hold,json=ignoreHold,proto3" json:"ignore_hold,omitempty"`
+	IgnoreHold bool `protobuf:"varint,4,opt,name=ignore_hold,json=ignoreHold,proto3" json:"ignore_hold,omitempty"`
+	// Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+	// ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+	// begins a run. Not for a dry run.
+	RunToken      string `protobuf:"bytes,5,opt,name=run_token,json=runToken,proto3" json:"run_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -98,6 +102,13 @@ func (x *RunRetentionRequest) GetIgnoreHold() bool {
 	return false
 }
 
+func (x *RunRetentionRequest) GetRunToken() string {
+	if x != nil {
+		return x.RunToken
+	}
+	return ""
+}
+
 // Response of RunRetention.
 type RunRetentionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -107,11 +118,13 @@ type RunRetentionResponse struct {
 	Receipts []*RetentionReceipt `protobuf:"bytes,2,rep,name=receipts,proto3" json:"receipts,omitempty"`
 	// Of a dry run: what each policy selects, also beyond max_sessions. Of a run: what it deleted.
 	Totals []*RetentionTotal `protobuf:"bytes,3,rep,name=totals,proto3" json:"totals,omitempty"`
-	// True if the policies select more sessions than the run took.
+	// True if the policies select more sessions than the call took.
 	More bool `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`
 	// Why the run did nothing: the clock of the server may be wrong. Of a dry run: why a run would do nothing. Empty if a run is
 	// free to delete.
-	Held          string `protobuf:"bytes,5,opt,name=held,proto3" json:"held,omitempty"`
+	Held string `protobuf:"bytes,5,opt,name=held,proto3" json:"held,omitempty"`
+	// Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+	NextRunToken  string `protobuf:"bytes,6,opt,name=next_run_token,json=nextRunToken,proto3" json:"next_run_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -177,6 +190,13 @@ func (x *RunRetentionResponse) GetMore() bool {
 func (x *RunRetentionResponse) GetHeld() string {
 	if x != nil {
 		return x.Held
+	}
+	return ""
+}
+
+func (x *RunRetentionResponse) GetNextRunToken() string {
+	if x != nil {
+		return x.NextRunToken
 	}
 	return ""
 }
@@ -1421,19 +1441,21 @@ var File_threadkeep_v1_server_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_server_service_proto_rawDesc = "" +
 	"\n" +
-	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1dthreadkeep/v1/retention.proto\x1a\x1bthreadkeep/v1/session.proto\"\x8e\x01\n" +
+	"\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1dthreadkeep/v1/retention.proto\x1a\x1bthreadkeep/v1/session.proto\"\xab\x01\n" +
 	"\x13RunRetentionRequest\x12\x1a\n" +
 	"\bpolicies\x18\x01 \x03(\tR\bpolicies\x12!\n" +
 	"\fmax_sessions\x18\x02 \x01(\x05R\vmaxSessions\x12\x17\n" +
 	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12\x1f\n" +
 	"\vignore_hold\x18\x04 \x01(\bR\n" +
-	"ignoreHold\"\xc9\x01\n" +
+	"ignoreHold\x12\x1b\n" +
+	"\trun_token\x18\x05 \x01(\tR\brunToken\"\xef\x01\n" +
 	"\x14RunRetentionResponse\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12;\n" +
 	"\breceipts\x18\x02 \x03(\v2\x1f.threadkeep.v1.RetentionReceiptR\breceipts\x125\n" +
 	"\x06totals\x18\x03 \x03(\v2\x1d.threadkeep.v1.RetentionTotalR\x06totals\x12\x12\n" +
 	"\x04more\x18\x04 \x01(\bR\x04more\x12\x12\n" +
-	"\x04held\x18\x05 \x01(\tR\x04held\"\xb1\x01\n" +
+	"\x04held\x18\x05 \x01(\tR\x04held\x12$\n" +
+	"\x0enext_run_token\x18\x06 \x01(\tR\fnextRunToken\"\xb1\x01\n" +
 	"\x1cListRetentionReceiptsRequest\x12\x15\n" +
 	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1d\n" +

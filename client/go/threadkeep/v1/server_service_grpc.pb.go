@@ -45,8 +45,8 @@ type ServerServiceClient interface {
 	// Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
 	// over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
 	// is deleted only if it is what was archived. The server runs the policies by itself, too.
-	// Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-	// response has those only.
+	// Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+	// those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
 	// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
 	RunRetention(ctx context.Context, in *RunRetentionRequest, opts ...grpc.CallOption) (*RunRetentionResponse, error)
 	// Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a
@@ -137,8 +137,8 @@ type ServerServiceServer interface {
 	// Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
 	// over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
 	// is deleted only if it is what was archived. The server runs the policies by itself, too.
-	// Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-	// response has those only.
+	// Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+	// those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
 	// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
 	RunRetention(context.Context, *RunRetentionRequest) (*RunRetentionResponse, error)
 	// Returns receipts of sessions of the caller's tenant that retention deleted, newest first; to a caller that is bound to a

@@ -21,10 +21,11 @@ class AsyncRetention(AsyncConnection):
         max_sessions: int = 0,
         dry_run: bool = False,
         ignore_hold: bool = False,
+        run_token: str = "",
         timeout: float | None = None,
     ) -> ns.RunRetentionResponse:
         """Run retention policies over the sessions of the credential's tenant: archive and delete up to `max_sessions`, 0 is
-        100, at most 1,000. Repeat it while the response has `more`.
+        100, at most 1,000. Repeat it while the response has a `next_run_token`, with that as `run_token`.
 
         `policies`: their names, by default all. `dry_run`: change nothing, and return what a run would take. `ignore_hold`: run
         also while the server's clock may be wrong, which `held` of the response says. The call is not repeated by itself.
@@ -35,6 +36,7 @@ class AsyncRetention(AsyncConnection):
             max_sessions=max_sessions,
             dry_run=dry_run,
             ignore_hold=ignore_hold,
+            run_token=run_token,
         )
         return await self._call((await self._stubs()).server.RunRetention, request, timeout)
 

@@ -28,7 +28,7 @@ from threadkeep.v1 import retention_pb2 as threadkeep_dot_v1_dot_retention__pb2
 from threadkeep.v1 import session_pb2 as threadkeep_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1dthreadkeep/v1/retention.proto\x1a\x1bthreadkeep/v1/session.proto\"c\n\x13RunRetentionRequest\x12\x10\n\x08policies\x18\x01 \x03(\t\x12\x14\n\x0cmax_sessions\x18\x02 \x01(\x05\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\x12\x13\n\x0bignore_hold\x18\x04 \x01(\x08\"\xa4\x01\n\x14RunRetentionResponse\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x31\n\x08receipts\x18\x02 \x03(\x0b\x32\x1f.threadkeep.v1.RetentionReceipt\x12-\n\x06totals\x18\x03 \x03(\x0b\x32\x1d.threadkeep.v1.RetentionTotal\x12\x0c\n\x04more\x18\x04 \x01(\x08\x12\x0c\n\x04held\x18\x05 \x01(\t\"\x84\x01\n\x1cListRetentionReceiptsRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\tB\x06\n\x04_app\"k\n\x1dListRetentionReceiptsResponse\x12\x31\n\x08receipts\x18\x01 \x03(\x0b\x32\x1f.threadkeep.v1.RetentionReceipt\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"W\n\x15RestoreSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x12\n\nreceipt_id\x18\x02 \x01(\t\"y\n\x16RestoreSessionResponse\x12\x30\n\x07receipt\x18\x01 \x01(\x0b\x32\x1f.threadkeep.v1.RetentionReceipt\x12\x17\n\x0frestored_events\x18\x02 \x01(\x03\x12\x14\n\x0c\x66ound_events\x18\x03 \x01(\x03\"\x81\x02\n\x17ListAuditRecordsRequest\x12\x0e\n\x06method\x18\x01 \x01(\t\x12\x1b\n\x0e\x63\x61ller_user_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07outcome\x18\x04 \x01(\t\x12-\n\tfrom_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07to_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tpage_size\x18\x07 \x01(\x05\x12\x12\n\npage_token\x18\x08 \x01(\tB\x11\n\x0f_caller_user_id\"`\n\x18ListAuditRecordsResponse\x12+\n\x07records\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.AuditRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xee\x01\n\x0b\x41uditRecord\x12.\n\nbegin_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\x1b\n\x0e\x63\x61ller_user_id\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x17\n\ncaller_app\x18\x04 \x01(\tH\x01\x88\x01\x01\x12\x0c\n\x04peer\x18\x05 \x01(\t\x12\x13\n\x0btarget_json\x18\x06 \x01(\t\x12\x0f\n\x07outcome\x18\x07 \x01(\t\x12\x13\n\x0b\x64uration_ms\x18\x08 \x01(\x01\x42\x11\n\x0f_caller_user_idB\r\n\x0b_caller_app\"\xd1\x01\n\x0cServerLimits\x12\x17\n\x0fmax_event_bytes\x18\x01 \x01(\x03\x12\x18\n\x10max_batch_events\x18\x02 \x01(\x05\x12\x17\n\x0fmax_batch_bytes\x18\x03 \x01(\x03\x12\x15\n\rmax_page_size\x18\x04 \x01(\x05\x12\x1a\n\x12max_response_bytes\x18\x05 \x01(\x03\x12#\n\x1b\x64\x65\x66\x61ult_session_ttl_seconds\x18\x06 \x01(\x03\x12\x1d\n\x15\x64\x65\x66\x61ult_context_bytes\x18\x07 \x01(\x03\"9\n\x11SearchIndexStatus\x12\x0f\n\x07\x65nabled\x18\x01 \x01(\x08\x12\x13\n\x0blag_batches\x18\x02 \x01(\x03\"3\n\x0f\x45mbeddingStatus\x12\x0f\n\x07\x65nabled\x18\x01 \x01(\x08\x12\x0f\n\x07waiting\x18\x02 \x01(\x03\"F\n\x0bQuotaStatus\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05limit\x18\x02 \x01(\x01\x12\x11\n\x04used\x18\x03 \x01(\x01H\x00\x88\x01\x01\x42\x07\n\x05_used\"\xda\x01\n\x0c\x43\x61llerStatus\x12\x15\n\rauthenticated\x18\x01 \x01(\x08\x12\x0e\n\x06tenant\x18\x02 \x01(\t\x12\x0b\n\x03\x61pp\x18\x03 \x01(\t\x12\x0f\n\x07user_id\x18\x04 \x01(\t\x12(\n\x05roles\x18\x05 \x03(\x0e\x32\x19.threadkeep.v1.AccessRole\x12/\n\x0b\x65xpire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x06quotas\x18\x07 \x03(\x0b\x32\x1a.threadkeep.v1.QuotaStatus\"\xc3\x01\n\x0b\x46leetServer\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\tseen_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fmetrics_address\x18\x05 \x01(\t\x12\x11\n\tanswering\x18\x06 \x01(\x08\x12\x0c\n\x04gone\x18\x07 \x01(\x08\".\n\x14GetServerInfoRequest\x12\x16\n\x0einclude_totals\x18\x01 \x01(\x08\"\xf6\x03\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0e\n\x06\x65ngine\x18\x02 \x01(\t\x12\x12\n\ndurability\x18\x03 \x01(\t\x12+\n\x06limits\x18\x04 \x01(\x0b\x32\x1b.threadkeep.v1.ServerLimits\x12\x14\n\x0c\x63\x61pabilities\x18\x05 \x03(\t\x12\x16\n\x0eschema_version\x18\x06 \x01(\x05\x12\x36\n\x0csearch_index\x18\x07 \x01(\x0b\x32 .threadkeep.v1.SearchIndexStatus\x12\x16\n\x0etotal_sessions\x18\x08 \x01(\x03\x12\x14\n\x0ctotal_events\x18\t \x01(\x03\x12\x10\n\x08store_id\x18\n \x01(\t\x12\x15\n\rtoken_counter\x18\x0b \x01(\t\x12\x18\n\x10summarizer_model\x18\x0c \x01(\t\x12\x16\n\x0e\x65mbedder_model\x18\r \x01(\t\x12\x32\n\nembeddings\x18\x0e \x01(\x0b\x32\x1e.threadkeep.v1.EmbeddingStatus\x12+\n\x06\x63\x61ller\x18\x0f \x01(\x0b\x32\x1b.threadkeep.v1.CallerStatus\x12+\n\x07servers\x18\x10 \x03(\x0b\x32\x1a.threadkeep.v1.FleetServer2\xa9\x04\n\rServerService\x12\x63\n\rGetServerInfo\x12#.threadkeep.v1.GetServerInfoRequest\x1a$.threadkeep.v1.GetServerInfoResponse\"\x07\x90\x02\x01\x88\xb6\x18\x01\x12l\n\x10ListAuditRecords\x12&.threadkeep.v1.ListAuditRecordsRequest\x1a\'.threadkeep.v1.ListAuditRecordsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x05\x12`\n\x0cRunRetention\x12\".threadkeep.v1.RunRetentionRequest\x1a#.threadkeep.v1.RunRetentionResponse\"\x07\x90\x02\x00\x88\xb6\x18\x05\x12{\n\x15ListRetentionReceipts\x12+.threadkeep.v1.ListRetentionReceiptsRequest\x1a,.threadkeep.v1.ListRetentionReceiptsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x05\x12\x66\n\x0eRestoreSession\x12$.threadkeep.v1.RestoreSessionRequest\x1a%.threadkeep.v1.RestoreSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"threadkeep/v1/server_service.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1athreadkeep/v1/access.proto\x1a\x1dthreadkeep/v1/retention.proto\x1a\x1bthreadkeep/v1/session.proto\"v\n\x13RunRetentionRequest\x12\x10\n\x08policies\x18\x01 \x03(\t\x12\x14\n\x0cmax_sessions\x18\x02 \x01(\x05\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\x12\x13\n\x0bignore_hold\x18\x04 \x01(\x08\x12\x11\n\trun_token\x18\x05 \x01(\t\"\xbc\x01\n\x14RunRetentionResponse\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x31\n\x08receipts\x18\x02 \x03(\x0b\x32\x1f.threadkeep.v1.RetentionReceipt\x12-\n\x06totals\x18\x03 \x03(\x0b\x32\x1d.threadkeep.v1.RetentionTotal\x12\x0c\n\x04more\x18\x04 \x01(\x08\x12\x0c\n\x04held\x18\x05 \x01(\t\x12\x16\n\x0enext_run_token\x18\x06 \x01(\t\"\x84\x01\n\x1cListRetentionReceiptsRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\tB\x06\n\x04_app\"k\n\x1dListRetentionReceiptsResponse\x12\x31\n\x08receipts\x18\x01 \x03(\x0b\x32\x1f.threadkeep.v1.RetentionReceipt\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"W\n\x15RestoreSessionRequest\x12*\n\x07session\x18\x01 \x01(\x0b\x32\x19.threadkeep.v1.SessionRef\x12\x12\n\nreceipt_id\x18\x02 \x01(\t\"y\n\x16RestoreSessionResponse\x12\x30\n\x07receipt\x18\x01 \x01(\x0b\x32\x1f.threadkeep.v1.RetentionReceipt\x12\x17\n\x0frestored_events\x18\x02 \x01(\x03\x12\x14\n\x0c\x66ound_events\x18\x03 \x01(\x03\"\x81\x02\n\x17ListAuditRecordsRequest\x12\x0e\n\x06method\x18\x01 \x01(\t\x12\x1b\n\x0e\x63\x61ller_user_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07outcome\x18\x04 \x01(\t\x12-\n\tfrom_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07to_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tpage_size\x18\x07 \x01(\x05\x12\x12\n\npage_token\x18\x08 \x01(\tB\x11\n\x0f_caller_user_id\"`\n\x18ListAuditRecordsResponse\x12+\n\x07records\x18\x01 \x03(\x0b\x32\x1a.threadkeep.v1.AuditRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xee\x01\n\x0b\x41uditRecord\x12.\n\nbegin_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\x1b\n\x0e\x63\x61ller_user_id\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x17\n\ncaller_app\x18\x04 \x01(\tH\x01\x88\x01\x01\x12\x0c\n\x04peer\x18\x05 \x01(\t\x12\x13\n\x0btarget_json\x18\x06 \x01(\t\x12\x0f\n\x07outcome\x18\x07 \x01(\t\x12\x13\n\x0b\x64uration_ms\x18\x08 \x01(\x01\x42\x11\n\x0f_caller_user_idB\r\n\x0b_caller_app\"\xd1\x01\n\x0cServerLimits\x12\x17\n\x0fmax_event_bytes\x18\x01 \x01(\x03\x12\x18\n\x10max_batch_events\x18\x02 \x01(\x05\x12\x17\n\x0fmax_batch_bytes\x18\x03 \x01(\x03\x12\x15\n\rmax_page_size\x18\x04 \x01(\x05\x12\x1a\n\x12max_response_bytes\x18\x05 \x01(\x03\x12#\n\x1b\x64\x65\x66\x61ult_session_ttl_seconds\x18\x06 \x01(\x03\x12\x1d\n\x15\x64\x65\x66\x61ult_context_bytes\x18\x07 \x01(\x03\"9\n\x11SearchIndexStatus\x12\x0f\n\x07\x65nabled\x18\x01 \x01(\x08\x12\x13\n\x0blag_batches\x18\x02 \x01(\x03\"3\n\x0f\x45mbeddingStatus\x12\x0f\n\x07\x65nabled\x18\x01 \x01(\x08\x12\x0f\n\x07waiting\x18\x02 \x01(\x03\"F\n\x0bQuotaStatus\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05limit\x18\x02 \x01(\x01\x12\x11\n\x04used\x18\x03 \x01(\x01H\x00\x88\x01\x01\x42\x07\n\x05_used\"\xda\x01\n\x0c\x43\x61llerStatus\x12\x15\n\rauthenticated\x18\x01 \x01(\x08\x12\x0e\n\x06tenant\x18\x02 \x01(\t\x12\x0b\n\x03\x61pp\x18\x03 \x01(\t\x12\x0f\n\x07user_id\x18\x04 \x01(\t\x12(\n\x05roles\x18\x05 \x03(\x0e\x32\x19.threadkeep.v1.AccessRole\x12/\n\x0b\x65xpire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x06quotas\x18\x07 \x03(\x0b\x32\x1a.threadkeep.v1.QuotaStatus\"\xc3\x01\n\x0b\x46leetServer\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\tseen_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fmetrics_address\x18\x05 \x01(\t\x12\x11\n\tanswering\x18\x06 \x01(\x08\x12\x0c\n\x04gone\x18\x07 \x01(\x08\".\n\x14GetServerInfoRequest\x12\x16\n\x0einclude_totals\x18\x01 \x01(\x08\"\xf6\x03\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0e\n\x06\x65ngine\x18\x02 \x01(\t\x12\x12\n\ndurability\x18\x03 \x01(\t\x12+\n\x06limits\x18\x04 \x01(\x0b\x32\x1b.threadkeep.v1.ServerLimits\x12\x14\n\x0c\x63\x61pabilities\x18\x05 \x03(\t\x12\x16\n\x0eschema_version\x18\x06 \x01(\x05\x12\x36\n\x0csearch_index\x18\x07 \x01(\x0b\x32 .threadkeep.v1.SearchIndexStatus\x12\x16\n\x0etotal_sessions\x18\x08 \x01(\x03\x12\x14\n\x0ctotal_events\x18\t \x01(\x03\x12\x10\n\x08store_id\x18\n \x01(\t\x12\x15\n\rtoken_counter\x18\x0b \x01(\t\x12\x18\n\x10summarizer_model\x18\x0c \x01(\t\x12\x16\n\x0e\x65mbedder_model\x18\r \x01(\t\x12\x32\n\nembeddings\x18\x0e \x01(\x0b\x32\x1e.threadkeep.v1.EmbeddingStatus\x12+\n\x06\x63\x61ller\x18\x0f \x01(\x0b\x32\x1b.threadkeep.v1.CallerStatus\x12+\n\x07servers\x18\x10 \x03(\x0b\x32\x1a.threadkeep.v1.FleetServer2\xa9\x04\n\rServerService\x12\x63\n\rGetServerInfo\x12#.threadkeep.v1.GetServerInfoRequest\x1a$.threadkeep.v1.GetServerInfoResponse\"\x07\x90\x02\x01\x88\xb6\x18\x01\x12l\n\x10ListAuditRecords\x12&.threadkeep.v1.ListAuditRecordsRequest\x1a\'.threadkeep.v1.ListAuditRecordsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x05\x12`\n\x0cRunRetention\x12\".threadkeep.v1.RunRetentionRequest\x1a#.threadkeep.v1.RunRetentionResponse\"\x07\x90\x02\x00\x88\xb6\x18\x05\x12{\n\x15ListRetentionReceipts\x12+.threadkeep.v1.ListRetentionReceiptsRequest\x1a,.threadkeep.v1.ListRetentionReceiptsResponse\"\x07\x90\x02\x01\x88\xb6\x18\x05\x12\x66\n\x0eRestoreSession\x12$.threadkeep.v1.RestoreSessionRequest\x1a%.threadkeep.v1.RestoreSessionResponse\"\x07\x90\x02\x02\x88\xb6\x18\x05\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,39 +47,39 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SERVERSERVICE'].methods_by_name['RestoreSession']._loaded_options = None
   _globals['_SERVERSERVICE'].methods_by_name['RestoreSession']._serialized_options = b'\220\002\002\210\266\030\005'
   _globals['_RUNRETENTIONREQUEST']._serialized_start=174
-  _globals['_RUNRETENTIONREQUEST']._serialized_end=273
-  _globals['_RUNRETENTIONRESPONSE']._serialized_start=276
-  _globals['_RUNRETENTIONRESPONSE']._serialized_end=440
-  _globals['_LISTRETENTIONRECEIPTSREQUEST']._serialized_start=443
-  _globals['_LISTRETENTIONRECEIPTSREQUEST']._serialized_end=575
-  _globals['_LISTRETENTIONRECEIPTSRESPONSE']._serialized_start=577
-  _globals['_LISTRETENTIONRECEIPTSRESPONSE']._serialized_end=684
-  _globals['_RESTORESESSIONREQUEST']._serialized_start=686
-  _globals['_RESTORESESSIONREQUEST']._serialized_end=773
-  _globals['_RESTORESESSIONRESPONSE']._serialized_start=775
-  _globals['_RESTORESESSIONRESPONSE']._serialized_end=896
-  _globals['_LISTAUDITRECORDSREQUEST']._serialized_start=899
-  _globals['_LISTAUDITRECORDSREQUEST']._serialized_end=1156
-  _globals['_LISTAUDITRECORDSRESPONSE']._serialized_start=1158
-  _globals['_LISTAUDITRECORDSRESPONSE']._serialized_end=1254
-  _globals['_AUDITRECORD']._serialized_start=1257
-  _globals['_AUDITRECORD']._serialized_end=1495
-  _globals['_SERVERLIMITS']._serialized_start=1498
-  _globals['_SERVERLIMITS']._serialized_end=1707
-  _globals['_SEARCHINDEXSTATUS']._serialized_start=1709
-  _globals['_SEARCHINDEXSTATUS']._serialized_end=1766
-  _globals['_EMBEDDINGSTATUS']._serialized_start=1768
-  _globals['_EMBEDDINGSTATUS']._serialized_end=1819
-  _globals['_QUOTASTATUS']._serialized_start=1821
-  _globals['_QUOTASTATUS']._serialized_end=1891
-  _globals['_CALLERSTATUS']._serialized_start=1894
-  _globals['_CALLERSTATUS']._serialized_end=2112
-  _globals['_FLEETSERVER']._serialized_start=2115
-  _globals['_FLEETSERVER']._serialized_end=2310
-  _globals['_GETSERVERINFOREQUEST']._serialized_start=2312
-  _globals['_GETSERVERINFOREQUEST']._serialized_end=2358
-  _globals['_GETSERVERINFORESPONSE']._serialized_start=2361
-  _globals['_GETSERVERINFORESPONSE']._serialized_end=2863
-  _globals['_SERVERSERVICE']._serialized_start=2866
-  _globals['_SERVERSERVICE']._serialized_end=3419
+  _globals['_RUNRETENTIONREQUEST']._serialized_end=292
+  _globals['_RUNRETENTIONRESPONSE']._serialized_start=295
+  _globals['_RUNRETENTIONRESPONSE']._serialized_end=483
+  _globals['_LISTRETENTIONRECEIPTSREQUEST']._serialized_start=486
+  _globals['_LISTRETENTIONRECEIPTSREQUEST']._serialized_end=618
+  _globals['_LISTRETENTIONRECEIPTSRESPONSE']._serialized_start=620
+  _globals['_LISTRETENTIONRECEIPTSRESPONSE']._serialized_end=727
+  _globals['_RESTORESESSIONREQUEST']._serialized_start=729
+  _globals['_RESTORESESSIONREQUEST']._serialized_end=816
+  _globals['_RESTORESESSIONRESPONSE']._serialized_start=818
+  _globals['_RESTORESESSIONRESPONSE']._serialized_end=939
+  _globals['_LISTAUDITRECORDSREQUEST']._serialized_start=942
+  _globals['_LISTAUDITRECORDSREQUEST']._serialized_end=1199
+  _globals['_LISTAUDITRECORDSRESPONSE']._serialized_start=1201
+  _globals['_LISTAUDITRECORDSRESPONSE']._serialized_end=1297
+  _globals['_AUDITRECORD']._serialized_start=1300
+  _globals['_AUDITRECORD']._serialized_end=1538
+  _globals['_SERVERLIMITS']._serialized_start=1541
+  _globals['_SERVERLIMITS']._serialized_end=1750
+  _globals['_SEARCHINDEXSTATUS']._serialized_start=1752
+  _globals['_SEARCHINDEXSTATUS']._serialized_end=1809
+  _globals['_EMBEDDINGSTATUS']._serialized_start=1811
+  _globals['_EMBEDDINGSTATUS']._serialized_end=1862
+  _globals['_QUOTASTATUS']._serialized_start=1864
+  _globals['_QUOTASTATUS']._serialized_end=1934
+  _globals['_CALLERSTATUS']._serialized_start=1937
+  _globals['_CALLERSTATUS']._serialized_end=2155
+  _globals['_FLEETSERVER']._serialized_start=2158
+  _globals['_FLEETSERVER']._serialized_end=2353
+  _globals['_GETSERVERINFOREQUEST']._serialized_start=2355
+  _globals['_GETSERVERINFOREQUEST']._serialized_end=2401
+  _globals['_GETSERVERINFORESPONSE']._serialized_start=2404
+  _globals['_GETSERVERINFORESPONSE']._serialized_end=2906
+  _globals['_SERVERSERVICE']._serialized_start=2909
+  _globals['_SERVERSERVICE']._serialized_end=3462
 # @@protoc_insertion_point(module_scope)

@@ -26,6 +26,7 @@ class RunRetentionRequest(google.protobuf.message.Message):
     MAX_SESSIONS_FIELD_NUMBER: builtins.int
     DRY_RUN_FIELD_NUMBER: builtins.int
     IGNORE_HOLD_FIELD_NUMBER: builtins.int
+    RUN_TOKEN_FIELD_NUMBER: builtins.int
     max_sessions: builtins.int
     """Maximum number of sessions to take, or of receipts of a dry run. 0 means 100. Larger values are coerced to 1,000. Negative
     values are rejected.
@@ -34,6 +35,11 @@ class RunRetentionRequest(google.protobuf.message.Message):
     """If true, nothing is archived or deleted."""
     ignore_hold: builtins.bool
     """If true, sessions are deleted also while the clock of the server may be wrong; see `held`. Check the clock before."""
+    run_token: builtins.str
+    """Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+    ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+    begins a run. Not for a dry run.
+    """
     @property
     def policies(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Names of the policies to run. Empty means all. At most 64."""
@@ -45,8 +51,9 @@ class RunRetentionRequest(google.protobuf.message.Message):
         max_sessions: builtins.int = ...,
         dry_run: builtins.bool = ...,
         ignore_hold: builtins.bool = ...,
+        run_token: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["dry_run", b"dry_run", "ignore_hold", b"ignore_hold", "max_sessions", b"max_sessions", "policies", b"policies"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["dry_run", b"dry_run", "ignore_hold", b"ignore_hold", "max_sessions", b"max_sessions", "policies", b"policies", "run_token", b"run_token"]) -> None: ...
 
 global___RunRetentionRequest = RunRetentionRequest
 
@@ -61,14 +68,17 @@ class RunRetentionResponse(google.protobuf.message.Message):
     TOTALS_FIELD_NUMBER: builtins.int
     MORE_FIELD_NUMBER: builtins.int
     HELD_FIELD_NUMBER: builtins.int
+    NEXT_RUN_TOKEN_FIELD_NUMBER: builtins.int
     run_id: builtins.str
     """Id of the run. Empty of a dry run, and if nothing was taken."""
     more: builtins.bool
-    """True if the policies select more sessions than the run took."""
+    """True if the policies select more sessions than the call took."""
     held: builtins.str
     """Why the run did nothing: the clock of the server may be wrong. Of a dry run: why a run would do nothing. Empty if a run is
     free to delete.
     """
+    next_run_token: builtins.str
+    """Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well."""
     @property
     def receipts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.retention_pb2.RetentionReceipt]:
         """Receipts of the sessions."""
@@ -85,8 +95,9 @@ class RunRetentionResponse(google.protobuf.message.Message):
         totals: collections.abc.Iterable[threadkeep.v1.retention_pb2.RetentionTotal] | None = ...,
         more: builtins.bool = ...,
         held: builtins.str = ...,
+        next_run_token: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["held", b"held", "more", b"more", "receipts", b"receipts", "run_id", b"run_id", "totals", b"totals"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["held", b"held", "more", b"more", "next_run_token", b"next_run_token", "receipts", b"receipts", "run_id", b"run_id", "totals", b"totals"]) -> None: ...
 
 global___RunRetentionResponse = RunRetentionResponse
 

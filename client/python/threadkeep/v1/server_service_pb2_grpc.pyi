@@ -45,8 +45,8 @@ class ServerServiceStub:
     """Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
     over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
     is deleted only if it is what was archived. The server runs the policies by itself, too.
-    Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-    response has those only.
+    Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+    those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
     Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
     """
 
@@ -98,8 +98,8 @@ class ServerServiceAsyncStub:
     """Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
     over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
     is deleted only if it is what was archived. The server runs the policies by itself, too.
-    Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-    response has those only.
+    Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+    those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
     Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
     """
 
@@ -157,8 +157,8 @@ class ServerServiceServicer(metaclass=abc.ABCMeta):
         """Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
         over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
         is deleted only if it is what was archived. The server runs the policies by itself, too.
-        Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-        response has those only.
+        Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+        those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
         Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
         """
 

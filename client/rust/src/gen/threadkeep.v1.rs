@@ -7033,6 +7033,11 @@ pub struct RunRetentionRequest {
     /// If true, sessions are deleted also while the clock of the server may be wrong; see `held`. Check the clock before.
     #[prost(bool, tag = "4")]
     pub ignore_hold: bool,
+    /// Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+    /// ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+    /// begins a run. Not for a dry run.
+    #[prost(string, tag = "5")]
+    pub run_token: ::prost::alloc::string::String,
 }
 /// Response of RunRetention.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -7046,13 +7051,16 @@ pub struct RunRetentionResponse {
     /// Of a dry run: what each policy selects, also beyond max_sessions. Of a run: what it deleted.
     #[prost(message, repeated, tag = "3")]
     pub totals: ::prost::alloc::vec::Vec<RetentionTotal>,
-    /// True if the policies select more sessions than the run took.
+    /// True if the policies select more sessions than the call took.
     #[prost(bool, tag = "4")]
     pub more: bool,
     /// Why the run did nothing: the clock of the server may be wrong. Of a dry run: why a run would do nothing. Empty if a run is
     /// free to delete.
     #[prost(string, tag = "5")]
     pub held: ::prost::alloc::string::String,
+    /// Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+    #[prost(string, tag = "6")]
+    pub next_run_token: ::prost::alloc::string::String,
 }
 /// Request of ListRetentionReceipts. A session must match all fields that are set.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -7485,8 +7493,8 @@ pub mod server_service_client {
         /// Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
         /// over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
         /// is deleted only if it is what was archived. The server runs the policies by itself, too.
-        /// Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-        /// response has those only.
+        /// Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+        /// those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
         /// Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
         pub async fn run_retention(
             &mut self,

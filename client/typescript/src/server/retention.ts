@@ -19,6 +19,8 @@ export interface RunRetentionOptions {
   dryRun?: boolean | undefined;
   /** Run also while the clock of the server may be wrong, which `held` of the response says. */
   ignoreHold?: boolean | undefined;
+  /** Continue the run of the previous call: its `nextRunToken`. */
+  runToken?: string | undefined;
 }
 
 /** Which receipts to list. A session must match all that is given. */
@@ -43,7 +45,7 @@ export class RetentionHandle {
     this.#caller = caller;
   }
 
-  /** Archives and deletes sessions that policies select. Repeat it while the response has `more`. It is not repeated by itself. */
+  /** Archives and deletes sessions that policies select. Repeat it with its `nextRunToken`, while there is one. */
   run(options: RunRetentionOptions = {}, call?: CallOptions): Promise<RunRetentionResponse> {
     return this.#caller.raw(ServerService).runRetention(options, call);
   }

@@ -88,9 +88,20 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class RunPlace:
+    """How far a run has come in the list of the sessions that a policy selects. `now`: the time at which it began, by which
+    sessions are old enough. `policy`: empty at the beginning. `cursor`: of the store's list; None: at its beginning."""
+
+    now: int
+    policy: str = ""
+    cursor: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunReceipt:
-    """The receipt of a run over one tenant. `held`: why it did nothing; empty if it was free to. `more`: the run reached its
-    limit."""
+    """The receipt of a run over one tenant. `held`: why it did nothing; empty if it was free to. `more`: more sessions are
+    selected. `following`, which is not stored: where another run continues; None if nothing is left, or it ended since too much
+    failed."""
 
     id: str
     tenant: str
@@ -99,6 +110,7 @@ class RunReceipt:
     receipts: Sequence[Receipt] = field(default_factory=tuple)
     held: str = ""
     more: bool = False
+    following: RunPlace | None = None
 
     def counts(self) -> dict[str, int]:
         """Returns the number of sessions by outcome."""

@@ -17,7 +17,7 @@ from typing import Protocol
 from ...domain.errors import SessionNotFound, ThreadkeepError
 from ...domain.model import Session, SessionRef
 from ...domain.retention.policies import Action, RetentionPolicy
-from ...domain.retention.receipts import Outcome, Receipt, RunReceipt
+from ...domain.retention.receipts import Outcome, Receipt, RunPlace, RunReceipt
 from ...domain.state.state import StateName, StateQuery, StateScope
 from ...providers.archives.base import StorageFailed
 from ...store.contract.sessions import SessionStore
@@ -27,6 +27,8 @@ from .candidates import candidates
 
 _log = logging.getLogger(__name__)
 _NO_VALUES = StateQuery(limit=1)
+MOST_AT_ONCE, _FEWEST_AT_ONCE = 500, 50
+"""Sessions that are listed at once."""
 _FAILED_AT_MOST = 10
 """So many failures in sequence end a run: the storage or the database is unavailable."""
 
@@ -65,10 +67,11 @@ class RetentionStore(SessionStore, StateStore, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A session that a run would take."""
+    """A session that a run would take, and the place before it."""
 
     policy: RetentionPolicy
     session: Session
+    place: RunPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,28 +119,41 @@ class RetentionRunner:
         """Returns the tenants with sessions that a policy concerns."""
         return [each for each in await self._store.tenants() if any(policy.concerns(each) for policy in self.policies)]
 
-    async def find(self, tenant: str, which: Selection = EVERYTHING) -> AsyncIterator[Planned]:
-        """Yields the sessions that a run would take."""
-        async for policy, session in candidates(self._store, self.policies, tenant, self._clock()):
+    async def find(
+        self, tenant: str, which: Selection = EVERYTHING, since: RunPlace | None = None, most: int = MOST_AT_ONCE
+    ) -> AsyncIterator[Planned]:
+        """Yields the sessions that a run would take, after a place (None: all, now). `most`: that the caller wants."""
+        page_size = min(max(most + 1, _FEWEST_AT_ONCE), MOST_AT_ONCE)
+        begin = since or RunPlace(self._clock())
+        async for policy, session, place in candidates(self._store, self.policies, tenant, begin, page_size):
             if which.has(session.ref) and (not which.policies or policy.name in which.policies):
-                yield Planned(policy, session)
+                yield Planned(policy, session, place)
 
     async def run(
-        self, tenant: str, limit: int, which: Selection = EVERYTHING, alive: Callable[[], Awaitable[bool]] | None = None
+        self,
+        tenant: str,
+        limit: int,
+        which: Selection = EVERYTHING,
+        alive: Callable[[], Awaitable[bool]] | None = None,
+        since: RunPlace | None = None,
     ) -> RunReceipt:
-        """Archives and deletes up to `limit` sessions. Stops early if `alive` returns False. Raises StorageFailed if the
-        archive cannot be used, StoreUnavailable."""
+        """Archives and deletes up to `limit` sessions, those after the place of an earlier run, if one is given. Stops early if
+        `alive` returns False. Raises StorageFailed if the archive cannot be used, StoreUnavailable."""
         run_id, began = self._new_id(), self._clock()
-        receipts = [each for each in await self.settle(tenant) if which.has(each.ref)]
-        more, taken, failed = False, 0, 0
-        async for planned in self.find(tenant, which):
-            more = taken >= limit or failed >= _FAILED_AT_MOST or (alive is not None and not await alive())
+        begin = since or RunPlace(began)
+        receipts = [] if since else [each for each in await self.settle(tenant) if which.has(each.ref)]
+        more, following, taken, failed = False, None, 0, 0
+        async for planned in self.find(tenant, which, begin, limit):
+            if taken >= limit:
+                more, following = True, planned.place
+                break
+            more = failed >= _FAILED_AT_MOST or (alive is not None and not await alive())
             if more:
                 break
             taken += 1
-            receipts.append(await self._take(self.receipt(run_id, tenant, planned), planned.policy))
+            receipts.append(await self._take(self.receipt(run_id, tenant, planned), planned))
             failed = failed + 1 if receipts[-1].outcome is Outcome.FAILED else 0
-        run = RunReceipt(run_id, tenant, began, self._clock(), receipts, more=more)
+        run = RunReceipt(run_id, tenant, began, self._clock(), receipts, more=more, following=following)
         if receipts:
             await self._archive.put_run(run)
             _log.info("retention of tenant %r: %s, run %s", tenant, _shown(run.counts()), run_id)
@@ -180,9 +196,9 @@ class RetentionRunner:
             settled.append(receipt)
         return settled
 
-    async def _take(self, receipt: Receipt, policy: RetentionPolicy) -> Receipt:
+    async def _take(self, receipt: Receipt, planned: Planned) -> Receipt:
         try:
-            receipt = await self._archived(receipt, policy)
+            receipt = await self._archived(receipt, planned.policy, planned.place.now)
             if receipt.outcome is Outcome.DELETED:
                 await self._archive.end(receipt)
             else:
@@ -198,13 +214,13 @@ class RetentionRunner:
         self._ended(receipt)
         return receipt
 
-    async def _archived(self, receipt: Receipt, policy: RetentionPolicy) -> Receipt:
-        """Archives and deletes a session; returns its receipt with the outcome."""
+    async def _archived(self, receipt: Receipt, policy: RetentionPolicy, now: int) -> Receipt:
+        """Archives and deletes a session, if the policy selects it at a time; returns its receipt with the outcome."""
         name = StateName(StateScope.SESSION, receipt.ref)
         # Before the session and its log: the deletion notices each change from here on.
         state = await self._store.get_state(receipt.tenant, name, _NO_VALUES)
         seen = await self._store.get_session(receipt.tenant, receipt.ref)
-        if seen.uid != receipt.uid or not policy.takes(seen, self._clock()):
+        if seen.uid != receipt.uid or not policy.takes(seen, now):
             return receipt.ended(Outcome.CHANGED, self._clock(), "the session was changed")
         if policy.action is Action.ARCHIVE:
             with TemporaryDirectory(prefix="threadkeep-archive-") as directory:

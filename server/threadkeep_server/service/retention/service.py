@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from ...domain.errors import ArchiveFailed, InvalidField, RetentionNotConfigured, SessionNotFound
 from ...domain.model import Caller, SessionRef
-from ...domain.retention.receipts import Outcome, Receipt, RunReceipt
+from ...domain.retention.receipts import Outcome, Receipt, RunPlace, RunReceipt
 from ...providers.archives.base import StorageFailed
 from ..access import own_app, own_ref, own_user
 from .archive import Archive, quoted
@@ -38,13 +38,27 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a run did or would do. `totals`: by policy; `held`: why it did nothing, or would do nothing."""
+    """What a run did or would do. `totals`: by policy; `held`: why it did nothing, or would do nothing; `following`: where a
+    further call continues, None if it need not."""
 
     receipts: Sequence[Receipt] = ()
     totals: Mapping[str, Total] = field(default_factory=dict)
     run_id: str = ""
     more: bool = False
     held: str = ""
+    following: RunPlace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A call for a run. `policies`: their names, empty: all. `since`: where an earlier call ended; None begins a run. `dry`:
+    changes nothing. `ignore_hold`: also while the clock may be wrong."""
+
+    limit: int
+    policies: Collection[str] = ()
+    since: RunPlace | None = None
+    dry: bool = False
+    ignore_hold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +89,25 @@ class RetentionService:
     def __init__(self, parts: RetentionParts | None = None) -> None:
         self._parts = parts
 
-    async def run(self, caller: Caller, only: Collection[str], limit: int, *, dry: bool, ignore_hold: bool) -> RunReport:
-        """Runs policies over what the caller reaches of its tenant. Raises RetentionNotConfigured, InvalidField for an unknown
-        policy, ArchiveFailed."""
+    async def run(self, caller: Caller, wanted: RunRequest) -> RunReport:
+        """Runs policies over what the caller reaches of its tenant. When a run begins, it is decided whether the clock may be
+        wrong; a call that continues it takes sessions by the time of the beginning. Raises RetentionNotConfigured, InvalidField
+        for an unknown policy, ArchiveFailed."""
         parts = self._needed()
         known = {policy.name for policy in parts.runner.policies}
-        if unknown := sorted(set(only) - known):
+        if unknown := sorted(set(wanted.policies) - known):
             raise InvalidField("policies", f"must name policies of retention_policies_file; {unknown[0]!r} is none")
-        which = Selection(frozenset(only), caller.app, caller.user_id)
-        hold = await parts.guard.look()
+        if wanted.since is not None and (wanted.dry or wanted.since.policy not in known):
+            raise InvalidField("run_token", "is not for a dry run, and not for other policies; begin without it")
+        which = Selection(frozenset(wanted.policies), caller.app, caller.user_id)
+        hold = None if wanted.since is not None else await parts.guard.look()
         held = "" if hold is None else hold.value
-        if dry:
-            return replace(await self._plan(parts, caller.tenant, which, limit), held=held)
-        if held and not ignore_hold:
+        if wanted.dry:
+            return replace(await self._plan(parts, caller.tenant, which, wanted.limit), held=held)
+        if held and not wanted.ignore_hold:
             return RunReport(held=held)
         try:
-            run = await parts.runner.run(caller.tenant, limit, which)
+            run = await parts.runner.run(caller.tenant, wanted.limit, which, since=wanted.since)
         except StorageFailed as error:
             raise ArchiveFailed(str(error)) from None
         return _report(run)
@@ -156,4 +173,4 @@ def _report(run: RunReceipt) -> RunReport:
     for each in run.receipts:
         if each.outcome is Outcome.DELETED:
             totals[each.policy] = totals.get(each.policy, Total()).plus(each.events, each.size)
-    return RunReport(run.receipts, totals, run.id if run.receipts else "", run.more)
+    return RunReport(run.receipts, totals, run.id if run.receipts else "", run.more, following=run.following)

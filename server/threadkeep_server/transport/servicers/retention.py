@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import astuple
 
 from threadkeep.v1 import retention_pb2, session_pb2
 from threadkeep.v1 import server_service_pb2 as pb
 
 from ...domain import validation
-from ...domain.errors import InvalidField
+from ...domain.errors import InvalidField, InvalidPageToken
 from ...domain.model import Caller
 from ...domain.retention.policies import Action
-from ...domain.retention.receipts import Archived, Outcome, Receipt
-from ...service.retention.service import MOST_SESSIONS, ReceiptQuery, RetentionService, RunReport
+from ...domain.retention.receipts import Archived, Outcome, Receipt, RunPlace
+from ...service.retention.service import MOST_SESSIONS, ReceiptQuery, RetentionService, RunReport, RunRequest
 from ..convert.sessions import ref_of, set_time
 from ..page_tokens import PageTokens
 
@@ -38,9 +40,17 @@ class RetentionMethods:
 
     async def RunRetention(self, request: pb.RunRetentionRequest, caller: Caller) -> pb.RunRetentionResponse:
         validation.count("policies", request.policies, validation.MAX_CHOICES)
-        limit = _limit("max_sessions", request.max_sessions)
-        hold = request.ignore_hold
-        return _report_to(await self._retention.run(caller, request.policies, limit, dry=request.dry_run, ignore_hold=hold))
+        report = await self._retention.run(
+            caller,
+            RunRequest(
+                limit=_limit("max_sessions", request.max_sessions),
+                policies=request.policies,
+                since=self._place_of(request, caller),
+                dry=request.dry_run,
+                ignore_hold=request.ignore_hold,
+            ),
+        )
+        return self._report_to(report, request, caller)
 
     async def ListRetentionReceipts(
         self, request: pb.ListRetentionReceiptsRequest, caller: Caller
@@ -62,6 +72,29 @@ class RetentionMethods:
         return pb.RestoreSessionResponse(
             receipt=_receipt_to(receipt), restored_events=restored.added, found_events=restored.found
         )
+
+    def _place_of(self, request: pb.RunRetentionRequest, caller: Caller) -> RunPlace | None:
+        """Returns where an earlier call of the run ended. Raises InvalidField."""
+        if not request.run_token:
+            return None
+        try:
+            text = self._receipt_tokens.read_text(_run_of(request), caller, request.run_token)
+        except InvalidPageToken as error:
+            raise InvalidField("run_token", f"{error.metadata['problem']}; begin without it") from None
+        now, policy, cursor = json.loads(text)
+        return RunPlace(now, policy, None if cursor is None else (cursor[0], cursor[1]))
+
+    def _report_to(self, report: RunReport, request: pb.RunRetentionRequest, caller: Caller) -> pb.RunRetentionResponse:
+        made = _report_to(report)
+        if report.following is not None:
+            place = json.dumps(astuple(report.following))
+            made.next_run_token = self._receipt_tokens.make_text(_run_of(request), caller, place)
+        return made
+
+
+def _run_of(request: pb.RunRetentionRequest) -> pb.RunRetentionRequest:
+    """Returns what the calls of a run have in common."""
+    return pb.RunRetentionRequest(policies=request.policies, ignore_hold=request.ignore_hold)
 
 
 def _limit(field: str, value: int) -> int:

@@ -98,22 +98,21 @@ def run(
         async def work(client: AsyncClient) -> list[RunRetentionResponse]:
             done: list[RunRetentionResponse] = []
             taken = 0
-            while not done or (done[-1].more and not done[-1].held and _progressed(done[-1]) and (not limit or taken < limit)):
+            token = ""
+            while not done or (token and (not limit or taken < limit)):
                 most = min(_AT_ONCE, limit - taken) if limit else _AT_ONCE
                 done.append(
-                    await client.run_retention(policies or (), max_sessions=most, ignore_hold=ignore_hold, timeout=_RUN_S)
+                    await client.run_retention(
+                        policies or (), max_sessions=most, ignore_hold=ignore_hold, run_token=token, timeout=_RUN_S
+                    )
                 )
+                token = done[-1].next_run_token
                 taken += len(done[-1].receipts)
                 shown.at(taken, sum(each.events for part in done for each in part.receipts))
             return done
 
         parts = cli.call(work)
     _tell_run(cli, parts)
-
-
-def _progressed(part: RunRetentionResponse) -> bool:
-    """Whether a further call can do more: it would take the same sessions again if all failed."""
-    return any(each.outcome == RetentionOutcome.RETENTION_OUTCOME_DELETED for each in part.receipts)
 
 
 def _tell_run(cli: Cli, parts: list[RunRetentionResponse]) -> None:

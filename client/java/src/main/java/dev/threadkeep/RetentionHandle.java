@@ -22,7 +22,8 @@ public final class RetentionHandle {
   }
 
   /**
-   * Archives and deletes sessions that policies select. Repeat it while the response has more. It is not repeated by itself.
+   * Archives and deletes sessions that policies select. Repeat it with the next_run_token of the response, while there is one. It
+   * is not repeated by itself.
    * Reasons: INVALID_FIELD.
    *
    * @param change changes the request, for example its policies, max_sessions or dry_run

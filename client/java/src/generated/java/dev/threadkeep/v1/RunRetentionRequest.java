@@ -34,6 +34,7 @@ private static final long serialVersionUID = 0L;
   private RunRetentionRequest() {
     policies_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
+    runToken_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -148,6 +149,57 @@ private static final long serialVersionUID = 0L;
     return ignoreHold_;
   }
 
+  public static final int RUN_TOKEN_FIELD_NUMBER = 5;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object runToken_ = "";
+  /**
+   * <pre>
+   * Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+   * ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+   * begins a run. Not for a dry run.
+   * </pre>
+   *
+   * <code>string run_token = 5 [json_name = "runToken"];</code>
+   * @return The runToken.
+   */
+  @java.lang.Override
+  public java.lang.String getRunToken() {
+    java.lang.Object ref = runToken_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      runToken_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+   * ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+   * begins a run. Not for a dry run.
+   * </pre>
+   *
+   * <code>string run_token = 5 [json_name = "runToken"];</code>
+   * @return The bytes for runToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getRunTokenBytes() {
+    java.lang.Object ref = runToken_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      runToken_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -173,6 +225,9 @@ private static final long serialVersionUID = 0L;
     }
     if (ignoreHold_ != false) {
       output.writeBool(4, ignoreHold_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(runToken_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 5, runToken_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -203,6 +258,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(4, ignoreHold_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(runToken_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(5, runToken_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -226,6 +284,8 @@ private static final long serialVersionUID = 0L;
         != other.getDryRun()) return false;
     if (getIgnoreHold()
         != other.getIgnoreHold()) return false;
+    if (!getRunToken()
+        .equals(other.getRunToken())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -249,6 +309,8 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + IGNORE_HOLD_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getIgnoreHold());
+    hash = (37 * hash) + RUN_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getRunToken().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -389,6 +451,7 @@ private static final long serialVersionUID = 0L;
       maxSessions_ = 0;
       dryRun_ = false;
       ignoreHold_ = false;
+      runToken_ = "";
       return this;
     }
 
@@ -435,6 +498,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.ignoreHold_ = ignoreHold_;
       }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.runToken_ = runToken_;
+      }
     }
 
     @java.lang.Override
@@ -467,6 +533,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getIgnoreHold() != false) {
         setIgnoreHold(other.getIgnoreHold());
+      }
+      if (!other.getRunToken().isEmpty()) {
+        runToken_ = other.runToken_;
+        bitField0_ |= 0x00000010;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -515,6 +586,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 42: {
+              runToken_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -810,6 +886,108 @@ private static final long serialVersionUID = 0L;
     public Builder clearIgnoreHold() {
       bitField0_ = (bitField0_ & ~0x00000008);
       ignoreHold_ = false;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object runToken_ = "";
+    /**
+     * <pre>
+     * Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+     * ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+     * begins a run. Not for a dry run.
+     * </pre>
+     *
+     * <code>string run_token = 5 [json_name = "runToken"];</code>
+     * @return The runToken.
+     */
+    public java.lang.String getRunToken() {
+      java.lang.Object ref = runToken_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        runToken_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+     * ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+     * begins a run. Not for a dry run.
+     * </pre>
+     *
+     * <code>string run_token = 5 [json_name = "runToken"];</code>
+     * @return The bytes for runToken.
+     */
+    public com.google.protobuf.ByteString
+        getRunTokenBytes() {
+      java.lang.Object ref = runToken_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        runToken_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+     * ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+     * begins a run. Not for a dry run.
+     * </pre>
+     *
+     * <code>string run_token = 5 [json_name = "runToken"];</code>
+     * @param value The runToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRunToken(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      runToken_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+     * ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+     * begins a run. Not for a dry run.
+     * </pre>
+     *
+     * <code>string run_token = 5 [json_name = "runToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRunToken() {
+      runToken_ = getDefaultInstance().getRunToken();
+      bitField0_ = (bitField0_ & ~0x00000010);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+     * ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+     * begins a run. Not for a dry run.
+     * </pre>
+     *
+     * <code>string run_token = 5 [json_name = "runToken"];</code>
+     * @param value The bytes for runToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRunTokenBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      runToken_ = value;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }

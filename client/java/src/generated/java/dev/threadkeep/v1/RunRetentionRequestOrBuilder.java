@@ -81,4 +81,28 @@ public interface RunRetentionRequestOrBuilder extends
    * @return The ignoreHold.
    */
   boolean getIgnoreHold();
+
+  /**
+   * <pre>
+   * Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+   * ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+   * begins a run. Not for a dry run.
+   * </pre>
+   *
+   * <code>string run_token = 5 [json_name = "runToken"];</code>
+   * @return The runToken.
+   */
+  java.lang.String getRunToken();
+  /**
+   * <pre>
+   * Value of next_run_token from the previous call; policies and ignore_hold must be unchanged. The run continues where that call
+   * ended: whether the clock may be wrong was decided at its beginning, and sessions are selected by the time of that. Empty
+   * begins a run. Not for a dry run.
+   * </pre>
+   *
+   * <code>string run_token = 5 [json_name = "runToken"];</code>
+   * @return The bytes for runToken.
+   */
+  com.google.protobuf.ByteString
+      getRunTokenBytes();
 }

@@ -36,6 +36,7 @@ private static final long serialVersionUID = 0L;
     receipts_ = java.util.Collections.emptyList();
     totals_ = java.util.Collections.emptyList();
     held_ = "";
+    nextRunToken_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -224,7 +225,7 @@ private static final long serialVersionUID = 0L;
   private boolean more_ = false;
   /**
    * <pre>
-   * True if the policies select more sessions than the run took.
+   * True if the policies select more sessions than the call took.
    * </pre>
    *
    * <code>bool more = 4 [json_name = "more"];</code>
@@ -284,6 +285,53 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int NEXT_RUN_TOKEN_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object nextRunToken_ = "";
+  /**
+   * <pre>
+   * Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+   * </pre>
+   *
+   * <code>string next_run_token = 6 [json_name = "nextRunToken"];</code>
+   * @return The nextRunToken.
+   */
+  @java.lang.Override
+  public java.lang.String getNextRunToken() {
+    java.lang.Object ref = nextRunToken_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      nextRunToken_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+   * </pre>
+   *
+   * <code>string next_run_token = 6 [json_name = "nextRunToken"];</code>
+   * @return The bytes for nextRunToken.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getNextRunTokenBytes() {
+    java.lang.Object ref = nextRunToken_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      nextRunToken_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -313,6 +361,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(held_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 5, held_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(nextRunToken_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 6, nextRunToken_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -340,6 +391,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(held_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(5, held_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(nextRunToken_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(6, nextRunToken_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -365,6 +419,8 @@ private static final long serialVersionUID = 0L;
         != other.getMore()) return false;
     if (!getHeld()
         .equals(other.getHeld())) return false;
+    if (!getNextRunToken()
+        .equals(other.getNextRunToken())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -391,6 +447,8 @@ private static final long serialVersionUID = 0L;
         getMore());
     hash = (37 * hash) + HELD_FIELD_NUMBER;
     hash = (53 * hash) + getHeld().hashCode();
+    hash = (37 * hash) + NEXT_RUN_TOKEN_FIELD_NUMBER;
+    hash = (53 * hash) + getNextRunToken().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -543,6 +601,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = (bitField0_ & ~0x00000004);
       more_ = false;
       held_ = "";
+      nextRunToken_ = "";
       return this;
     }
 
@@ -606,6 +665,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.held_ = held_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.nextRunToken_ = nextRunToken_;
       }
     }
 
@@ -686,6 +748,11 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000010;
         onChanged();
       }
+      if (!other.getNextRunToken().isEmpty()) {
+        nextRunToken_ = other.nextRunToken_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -753,6 +820,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              nextRunToken_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1489,7 +1561,7 @@ private static final long serialVersionUID = 0L;
     private boolean more_ ;
     /**
      * <pre>
-     * True if the policies select more sessions than the run took.
+     * True if the policies select more sessions than the call took.
      * </pre>
      *
      * <code>bool more = 4 [json_name = "more"];</code>
@@ -1501,7 +1573,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True if the policies select more sessions than the run took.
+     * True if the policies select more sessions than the call took.
      * </pre>
      *
      * <code>bool more = 4 [json_name = "more"];</code>
@@ -1517,7 +1589,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True if the policies select more sessions than the run took.
+     * True if the policies select more sessions than the call took.
      * </pre>
      *
      * <code>bool more = 4 [json_name = "more"];</code>
@@ -1623,6 +1695,98 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       held_ = value;
       bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object nextRunToken_ = "";
+    /**
+     * <pre>
+     * Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+     * </pre>
+     *
+     * <code>string next_run_token = 6 [json_name = "nextRunToken"];</code>
+     * @return The nextRunToken.
+     */
+    public java.lang.String getNextRunToken() {
+      java.lang.Object ref = nextRunToken_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        nextRunToken_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+     * </pre>
+     *
+     * <code>string next_run_token = 6 [json_name = "nextRunToken"];</code>
+     * @return The bytes for nextRunToken.
+     */
+    public com.google.protobuf.ByteString
+        getNextRunTokenBytes() {
+      java.lang.Object ref = nextRunToken_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        nextRunToken_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+     * </pre>
+     *
+     * <code>string next_run_token = 6 [json_name = "nextRunToken"];</code>
+     * @param value The nextRunToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNextRunToken(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      nextRunToken_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+     * </pre>
+     *
+     * <code>string next_run_token = 6 [json_name = "nextRunToken"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNextRunToken() {
+      nextRunToken_ = getDefaultInstance().getNextRunToken();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+     * </pre>
+     *
+     * <code>string next_run_token = 6 [json_name = "nextRunToken"];</code>
+     * @param value The bytes for nextRunToken to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNextRunTokenBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      nextRunToken_ = value;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }

@@ -120,7 +120,7 @@ public interface RunRetentionResponseOrBuilder extends
 
   /**
    * <pre>
-   * True if the policies select more sessions than the run took.
+   * True if the policies select more sessions than the call took.
    * </pre>
    *
    * <code>bool more = 4 [json_name = "more"];</code>
@@ -149,4 +149,24 @@ public interface RunRetentionResponseOrBuilder extends
    */
   com.google.protobuf.ByteString
       getHeldBytes();
+
+  /**
+   * <pre>
+   * Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+   * </pre>
+   *
+   * <code>string next_run_token = 6 [json_name = "nextRunToken"];</code>
+   * @return The nextRunToken.
+   */
+  java.lang.String getNextRunToken();
+  /**
+   * <pre>
+   * Token to continue with. Empty if nothing is left, of a dry run, and if so much failed that a further call would fail as well.
+   * </pre>
+   *
+   * <code>string next_run_token = 6 [json_name = "nextRunToken"];</code>
+   * @return The bytes for nextRunToken.
+   */
+  com.google.protobuf.ByteString
+      getNextRunTokenBytes();
 }

@@ -269,8 +269,8 @@ public final class ServerServiceGrpc {
      * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
      * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
      * is deleted only if it is what was archived. The server runs the policies by itself, too.
-     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-     * response has those only.
+     * Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+     * those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
      * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
      * </pre>
      */
@@ -371,8 +371,8 @@ public final class ServerServiceGrpc {
      * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
      * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
      * is deleted only if it is what was archived. The server runs the policies by itself, too.
-     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-     * response has those only.
+     * Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+     * those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
      * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
      * </pre>
      */
@@ -460,8 +460,8 @@ public final class ServerServiceGrpc {
      * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
      * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
      * is deleted only if it is what was archived. The server runs the policies by itself, too.
-     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-     * response has those only.
+     * Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+     * those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
      * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
      * </pre>
      */
@@ -546,8 +546,8 @@ public final class ServerServiceGrpc {
      * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
      * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
      * is deleted only if it is what was archived. The server runs the policies by itself, too.
-     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-     * response has those only.
+     * Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+     * those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
      * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
      * </pre>
      */
@@ -634,8 +634,8 @@ public final class ServerServiceGrpc {
      * Runs the server's retention policies over the sessions of the caller's tenant, of a caller that is bound to a user or an app
      * over theirs: archives and deletes up to max_sessions. A dry run changes nothing and reports what a run would take. A session
      * is deleted only if it is what was archived. The server runs the policies by itself, too.
-     * Repeat the call while `more` is true. It is not repeated automatically: a repeated call takes further sessions, and its
-     * response has those only.
+     * Repeat the call, with the token of the response, while it has one. Such a call takes further sessions, and its response has
+     * those only; its cost does not grow with the sessions that are selected. The call is not repeated automatically.
      * Errors: RETENTION_NOT_CONFIGURED, ARCHIVE_FAILED, INVALID_FIELD.
      * </pre>
      */

@@ -124,113 +124,115 @@ public final class ServerServiceOuterClass {
       "readkeep.v1\032\037google/protobuf/timestamp.p" +
       "roto\032\032threadkeep/v1/access.proto\032\035thread" +
       "keep/v1/retention.proto\032\033threadkeep/v1/s" +
-      "ession.proto\"\216\001\n\023RunRetentionRequest\022\032\n\010" +
+      "ession.proto\"\253\001\n\023RunRetentionRequest\022\032\n\010" +
       "policies\030\001 \003(\tR\010policies\022!\n\014max_sessions" +
       "\030\002 \001(\005R\013maxSessions\022\027\n\007dry_run\030\003 \001(\010R\006dr" +
-      "yRun\022\037\n\013ignore_hold\030\004 \001(\010R\nignoreHold\"\311\001" +
-      "\n\024RunRetentionResponse\022\025\n\006run_id\030\001 \001(\tR\005" +
-      "runId\022;\n\010receipts\030\002 \003(\0132\037.threadkeep.v1." +
-      "RetentionReceiptR\010receipts\0225\n\006totals\030\003 \003" +
-      "(\0132\035.threadkeep.v1.RetentionTotalR\006total" +
-      "s\022\022\n\004more\030\004 \001(\010R\004more\022\022\n\004held\030\005 \001(\tR\004hel" +
-      "d\"\261\001\n\034ListRetentionReceiptsRequest\022\025\n\003ap" +
-      "p\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006user" +
-      "Id\022\035\n\nsession_id\030\003 \001(\tR\tsessionId\022\033\n\tpag" +
-      "e_size\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001" +
-      "(\tR\tpageTokenB\006\n\004_app\"\204\001\n\035ListRetentionR" +
-      "eceiptsResponse\022;\n\010receipts\030\001 \003(\0132\037.thre" +
-      "adkeep.v1.RetentionReceiptR\010receipts\022&\n\017" +
-      "next_page_token\030\002 \001(\tR\rnextPageToken\"k\n\025" +
-      "RestoreSessionRequest\0223\n\007session\030\001 \001(\0132\031" +
-      ".threadkeep.v1.SessionRefR\007session\022\035\n\nre" +
-      "ceipt_id\030\002 \001(\tR\treceiptId\"\237\001\n\026RestoreSes" +
-      "sionResponse\0229\n\007receipt\030\001 \001(\0132\037.threadke" +
-      "ep.v1.RetentionReceiptR\007receipt\022\'\n\017resto" +
-      "red_events\030\002 \001(\003R\016restoredEvents\022!\n\014foun" +
-      "d_events\030\003 \001(\003R\013foundEvents\"\322\002\n\027ListAudi" +
-      "tRecordsRequest\022\026\n\006method\030\001 \001(\tR\006method\022" +
-      ")\n\016caller_user_id\030\002 \001(\tH\000R\014callerUserId\210" +
-      "\001\001\022\035\n\nsession_id\030\003 \001(\tR\tsessionId\022\030\n\007out" +
-      "come\030\004 \001(\tR\007outcome\0227\n\tfrom_time\030\005 \001(\0132\032" +
-      ".google.protobuf.TimestampR\010fromTime\0223\n\007" +
-      "to_time\030\006 \001(\0132\032.google.protobuf.Timestam" +
-      "pR\006toTime\022\033\n\tpage_size\030\007 \001(\005R\010pageSize\022\035" +
-      "\n\npage_token\030\010 \001(\tR\tpageTokenB\021\n\017_caller" +
-      "_user_id\"x\n\030ListAuditRecordsResponse\0224\n\007" +
-      "records\030\001 \003(\0132\032.threadkeep.v1.AuditRecor" +
-      "dR\007records\022&\n\017next_page_token\030\002 \001(\tR\rnex" +
-      "tPageToken\"\301\002\n\013AuditRecord\0229\n\nbegin_time" +
-      "\030\001 \001(\0132\032.google.protobuf.TimestampR\tbegi" +
-      "nTime\022\026\n\006method\030\002 \001(\tR\006method\022)\n\016caller_" +
-      "user_id\030\003 \001(\tH\000R\014callerUserId\210\001\001\022\"\n\ncall" +
-      "er_app\030\004 \001(\tH\001R\tcallerApp\210\001\001\022\022\n\004peer\030\005 \001" +
-      "(\tR\004peer\022\037\n\013target_json\030\006 \001(\tR\ntargetJso" +
-      "n\022\030\n\007outcome\030\007 \001(\tR\007outcome\022\037\n\013duration_" +
-      "ms\030\010 \001(\001R\ndurationMsB\021\n\017_caller_user_idB" +
-      "\r\n\013_caller_app\"\315\002\n\014ServerLimits\022&\n\017max_e" +
-      "vent_bytes\030\001 \001(\003R\rmaxEventBytes\022(\n\020max_b" +
-      "atch_events\030\002 \001(\005R\016maxBatchEvents\022&\n\017max" +
-      "_batch_bytes\030\003 \001(\003R\rmaxBatchBytes\022\"\n\rmax" +
-      "_page_size\030\004 \001(\005R\013maxPageSize\022,\n\022max_res" +
-      "ponse_bytes\030\005 \001(\003R\020maxResponseBytes\022=\n\033d" +
-      "efault_session_ttl_seconds\030\006 \001(\003R\030defaul" +
-      "tSessionTtlSeconds\0222\n\025default_context_by" +
-      "tes\030\007 \001(\003R\023defaultContextBytes\"N\n\021Search" +
-      "IndexStatus\022\030\n\007enabled\030\001 \001(\010R\007enabled\022\037\n" +
-      "\013lag_batches\030\002 \001(\003R\nlagBatches\"E\n\017Embedd" +
-      "ingStatus\022\030\n\007enabled\030\001 \001(\010R\007enabled\022\030\n\007w" +
-      "aiting\030\002 \001(\003R\007waiting\"Y\n\013QuotaStatus\022\022\n\004" +
-      "name\030\001 \001(\tR\004name\022\024\n\005limit\030\002 \001(\001R\005limit\022\027" +
-      "\n\004used\030\003 \001(\001H\000R\004used\210\001\001B\007\n\005_used\"\231\002\n\014Cal" +
-      "lerStatus\022$\n\rauthenticated\030\001 \001(\010R\rauthen" +
-      "ticated\022\026\n\006tenant\030\002 \001(\tR\006tenant\022\020\n\003app\030\003" +
-      " \001(\tR\003app\022\027\n\007user_id\030\004 \001(\tR\006userId\022/\n\005ro" +
-      "les\030\005 \003(\0162\031.threadkeep.v1.AccessRoleR\005ro" +
-      "les\022;\n\013expire_time\030\006 \001(\0132\032.google.protob" +
-      "uf.TimestampR\nexpireTime\0222\n\006quotas\030\007 \003(\013" +
-      "2\032.threadkeep.v1.QuotaStatusR\006quotas\"\206\002\n" +
-      "\013FleetServer\022\016\n\002id\030\001 \001(\tR\002id\022\030\n\007version\030" +
-      "\002 \001(\tR\007version\0229\n\nstart_time\030\003 \001(\0132\032.goo" +
-      "gle.protobuf.TimestampR\tstartTime\0227\n\tsee" +
-      "n_time\030\004 \001(\0132\032.google.protobuf.Timestamp" +
-      "R\010seenTime\022\'\n\017metrics_address\030\005 \001(\tR\016met" +
-      "ricsAddress\022\034\n\tanswering\030\006 \001(\010R\tanswerin" +
-      "g\022\022\n\004gone\030\007 \001(\010R\004gone\"=\n\024GetServerInfoRe" +
-      "quest\022%\n\016include_totals\030\001 \001(\010R\rincludeTo" +
-      "tals\"\265\005\n\025GetServerInfoResponse\022\030\n\007versio" +
-      "n\030\001 \001(\tR\007version\022\026\n\006engine\030\002 \001(\tR\006engine" +
-      "\022\036\n\ndurability\030\003 \001(\tR\ndurability\0223\n\006limi" +
-      "ts\030\004 \001(\0132\033.threadkeep.v1.ServerLimitsR\006l" +
-      "imits\022\"\n\014capabilities\030\005 \003(\tR\014capabilitie" +
-      "s\022%\n\016schema_version\030\006 \001(\005R\rschemaVersion" +
-      "\022C\n\014search_index\030\007 \001(\0132 .threadkeep.v1.S" +
-      "earchIndexStatusR\013searchIndex\022%\n\016total_s" +
-      "essions\030\010 \001(\003R\rtotalSessions\022!\n\014total_ev" +
-      "ents\030\t \001(\003R\013totalEvents\022\031\n\010store_id\030\n \001(" +
-      "\tR\007storeId\022#\n\rtoken_counter\030\013 \001(\tR\014token" +
-      "Counter\022)\n\020summarizer_model\030\014 \001(\tR\017summa" +
-      "rizerModel\022%\n\016embedder_model\030\r \001(\tR\rembe" +
-      "dderModel\022>\n\nembeddings\030\016 \001(\0132\036.threadke" +
-      "ep.v1.EmbeddingStatusR\nembeddings\0223\n\006cal" +
-      "ler\030\017 \001(\0132\033.threadkeep.v1.CallerStatusR\006" +
-      "caller\0224\n\007servers\030\020 \003(\0132\032.threadkeep.v1." +
-      "FleetServerR\007servers2\251\004\n\rServerService\022c" +
-      "\n\rGetServerInfo\022#.threadkeep.v1.GetServe" +
-      "rInfoRequest\032$.threadkeep.v1.GetServerIn" +
-      "foResponse\"\007\220\002\001\210\266\030\001\022l\n\020ListAuditRecords\022" +
-      "&.threadkeep.v1.ListAuditRecordsRequest\032" +
-      "\'.threadkeep.v1.ListAuditRecordsResponse" +
-      "\"\007\220\002\001\210\266\030\005\022`\n\014RunRetention\022\".threadkeep.v" +
-      "1.RunRetentionRequest\032#.threadkeep.v1.Ru" +
-      "nRetentionResponse\"\007\220\002\000\210\266\030\005\022{\n\025ListReten" +
-      "tionReceipts\022+.threadkeep.v1.ListRetenti" +
-      "onReceiptsRequest\032,.threadkeep.v1.ListRe" +
-      "tentionReceiptsResponse\"\007\220\002\001\210\266\030\005\022f\n\016Rest" +
-      "oreSession\022$.threadkeep.v1.RestoreSessio" +
-      "nRequest\032%.threadkeep.v1.RestoreSessionR" +
-      "esponse\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z" +
-      ">github.com/threadkeep/threadkeep-go/thr" +
-      "eadkeep/v1;threadkeepv1b\006proto3"
+      "yRun\022\037\n\013ignore_hold\030\004 \001(\010R\nignoreHold\022\033\n" +
+      "\trun_token\030\005 \001(\tR\010runToken\"\357\001\n\024RunRetent" +
+      "ionResponse\022\025\n\006run_id\030\001 \001(\tR\005runId\022;\n\010re" +
+      "ceipts\030\002 \003(\0132\037.threadkeep.v1.RetentionRe" +
+      "ceiptR\010receipts\0225\n\006totals\030\003 \003(\0132\035.thread" +
+      "keep.v1.RetentionTotalR\006totals\022\022\n\004more\030\004" +
+      " \001(\010R\004more\022\022\n\004held\030\005 \001(\tR\004held\022$\n\016next_r" +
+      "un_token\030\006 \001(\tR\014nextRunToken\"\261\001\n\034ListRet" +
+      "entionReceiptsRequest\022\025\n\003app\030\001 \001(\tH\000R\003ap" +
+      "p\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006userId\022\035\n\nsession" +
+      "_id\030\003 \001(\tR\tsessionId\022\033\n\tpage_size\030\004 \001(\005R" +
+      "\010pageSize\022\035\n\npage_token\030\005 \001(\tR\tpageToken" +
+      "B\006\n\004_app\"\204\001\n\035ListRetentionReceiptsRespon" +
+      "se\022;\n\010receipts\030\001 \003(\0132\037.threadkeep.v1.Ret" +
+      "entionReceiptR\010receipts\022&\n\017next_page_tok" +
+      "en\030\002 \001(\tR\rnextPageToken\"k\n\025RestoreSessio" +
+      "nRequest\0223\n\007session\030\001 \001(\0132\031.threadkeep.v" +
+      "1.SessionRefR\007session\022\035\n\nreceipt_id\030\002 \001(" +
+      "\tR\treceiptId\"\237\001\n\026RestoreSessionResponse\022" +
+      "9\n\007receipt\030\001 \001(\0132\037.threadkeep.v1.Retenti" +
+      "onReceiptR\007receipt\022\'\n\017restored_events\030\002 " +
+      "\001(\003R\016restoredEvents\022!\n\014found_events\030\003 \001(" +
+      "\003R\013foundEvents\"\322\002\n\027ListAuditRecordsReque" +
+      "st\022\026\n\006method\030\001 \001(\tR\006method\022)\n\016caller_use" +
+      "r_id\030\002 \001(\tH\000R\014callerUserId\210\001\001\022\035\n\nsession" +
+      "_id\030\003 \001(\tR\tsessionId\022\030\n\007outcome\030\004 \001(\tR\007o" +
+      "utcome\0227\n\tfrom_time\030\005 \001(\0132\032.google.proto" +
+      "buf.TimestampR\010fromTime\0223\n\007to_time\030\006 \001(\013" +
+      "2\032.google.protobuf.TimestampR\006toTime\022\033\n\t" +
+      "page_size\030\007 \001(\005R\010pageSize\022\035\n\npage_token\030" +
+      "\010 \001(\tR\tpageTokenB\021\n\017_caller_user_id\"x\n\030L" +
+      "istAuditRecordsResponse\0224\n\007records\030\001 \003(\013" +
+      "2\032.threadkeep.v1.AuditRecordR\007records\022&\n" +
+      "\017next_page_token\030\002 \001(\tR\rnextPageToken\"\301\002" +
+      "\n\013AuditRecord\0229\n\nbegin_time\030\001 \001(\0132\032.goog" +
+      "le.protobuf.TimestampR\tbeginTime\022\026\n\006meth" +
+      "od\030\002 \001(\tR\006method\022)\n\016caller_user_id\030\003 \001(\t" +
+      "H\000R\014callerUserId\210\001\001\022\"\n\ncaller_app\030\004 \001(\tH" +
+      "\001R\tcallerApp\210\001\001\022\022\n\004peer\030\005 \001(\tR\004peer\022\037\n\013t" +
+      "arget_json\030\006 \001(\tR\ntargetJson\022\030\n\007outcome\030" +
+      "\007 \001(\tR\007outcome\022\037\n\013duration_ms\030\010 \001(\001R\ndur" +
+      "ationMsB\021\n\017_caller_user_idB\r\n\013_caller_ap" +
+      "p\"\315\002\n\014ServerLimits\022&\n\017max_event_bytes\030\001 " +
+      "\001(\003R\rmaxEventBytes\022(\n\020max_batch_events\030\002" +
+      " \001(\005R\016maxBatchEvents\022&\n\017max_batch_bytes\030" +
+      "\003 \001(\003R\rmaxBatchBytes\022\"\n\rmax_page_size\030\004 " +
+      "\001(\005R\013maxPageSize\022,\n\022max_response_bytes\030\005" +
+      " \001(\003R\020maxResponseBytes\022=\n\033default_sessio" +
+      "n_ttl_seconds\030\006 \001(\003R\030defaultSessionTtlSe" +
+      "conds\0222\n\025default_context_bytes\030\007 \001(\003R\023de" +
+      "faultContextBytes\"N\n\021SearchIndexStatus\022\030" +
+      "\n\007enabled\030\001 \001(\010R\007enabled\022\037\n\013lag_batches\030" +
+      "\002 \001(\003R\nlagBatches\"E\n\017EmbeddingStatus\022\030\n\007" +
+      "enabled\030\001 \001(\010R\007enabled\022\030\n\007waiting\030\002 \001(\003R" +
+      "\007waiting\"Y\n\013QuotaStatus\022\022\n\004name\030\001 \001(\tR\004n" +
+      "ame\022\024\n\005limit\030\002 \001(\001R\005limit\022\027\n\004used\030\003 \001(\001H" +
+      "\000R\004used\210\001\001B\007\n\005_used\"\231\002\n\014CallerStatus\022$\n\r" +
+      "authenticated\030\001 \001(\010R\rauthenticated\022\026\n\006te" +
+      "nant\030\002 \001(\tR\006tenant\022\020\n\003app\030\003 \001(\tR\003app\022\027\n\007" +
+      "user_id\030\004 \001(\tR\006userId\022/\n\005roles\030\005 \003(\0162\031.t" +
+      "hreadkeep.v1.AccessRoleR\005roles\022;\n\013expire" +
+      "_time\030\006 \001(\0132\032.google.protobuf.TimestampR" +
+      "\nexpireTime\0222\n\006quotas\030\007 \003(\0132\032.threadkeep" +
+      ".v1.QuotaStatusR\006quotas\"\206\002\n\013FleetServer\022" +
+      "\016\n\002id\030\001 \001(\tR\002id\022\030\n\007version\030\002 \001(\tR\007versio" +
+      "n\0229\n\nstart_time\030\003 \001(\0132\032.google.protobuf." +
+      "TimestampR\tstartTime\0227\n\tseen_time\030\004 \001(\0132" +
+      "\032.google.protobuf.TimestampR\010seenTime\022\'\n" +
+      "\017metrics_address\030\005 \001(\tR\016metricsAddress\022\034" +
+      "\n\tanswering\030\006 \001(\010R\tanswering\022\022\n\004gone\030\007 \001" +
+      "(\010R\004gone\"=\n\024GetServerInfoRequest\022%\n\016incl" +
+      "ude_totals\030\001 \001(\010R\rincludeTotals\"\265\005\n\025GetS" +
+      "erverInfoResponse\022\030\n\007version\030\001 \001(\tR\007vers" +
+      "ion\022\026\n\006engine\030\002 \001(\tR\006engine\022\036\n\ndurabilit" +
+      "y\030\003 \001(\tR\ndurability\0223\n\006limits\030\004 \001(\0132\033.th" +
+      "readkeep.v1.ServerLimitsR\006limits\022\"\n\014capa" +
+      "bilities\030\005 \003(\tR\014capabilities\022%\n\016schema_v" +
+      "ersion\030\006 \001(\005R\rschemaVersion\022C\n\014search_in" +
+      "dex\030\007 \001(\0132 .threadkeep.v1.SearchIndexSta" +
+      "tusR\013searchIndex\022%\n\016total_sessions\030\010 \001(\003" +
+      "R\rtotalSessions\022!\n\014total_events\030\t \001(\003R\013t" +
+      "otalEvents\022\031\n\010store_id\030\n \001(\tR\007storeId\022#\n" +
+      "\rtoken_counter\030\013 \001(\tR\014tokenCounter\022)\n\020su" +
+      "mmarizer_model\030\014 \001(\tR\017summarizerModel\022%\n" +
+      "\016embedder_model\030\r \001(\tR\rembedderModel\022>\n\n" +
+      "embeddings\030\016 \001(\0132\036.threadkeep.v1.Embeddi" +
+      "ngStatusR\nembeddings\0223\n\006caller\030\017 \001(\0132\033.t" +
+      "hreadkeep.v1.CallerStatusR\006caller\0224\n\007ser" +
+      "vers\030\020 \003(\0132\032.threadkeep.v1.FleetServerR\007" +
+      "servers2\251\004\n\rServerService\022c\n\rGetServerIn" +
+      "fo\022#.threadkeep.v1.GetServerInfoRequest\032" +
+      "$.threadkeep.v1.GetServerInfoResponse\"\007\220" +
+      "\002\001\210\266\030\001\022l\n\020ListAuditRecords\022&.threadkeep." +
+      "v1.ListAuditRecordsRequest\032\'.threadkeep." +
+      "v1.ListAuditRecordsResponse\"\007\220\002\001\210\266\030\005\022`\n\014" +
+      "RunRetention\022\".threadkeep.v1.RunRetentio" +
+      "nRequest\032#.threadkeep.v1.RunRetentionRes" +
+      "ponse\"\007\220\002\000\210\266\030\005\022{\n\025ListRetentionReceipts\022" +
+      "+.threadkeep.v1.ListRetentionReceiptsReq" +
+      "uest\032,.threadkeep.v1.ListRetentionReceip" +
+      "tsResponse\"\007\220\002\001\210\266\030\005\022f\n\016RestoreSession\022$." +
+      "threadkeep.v1.RestoreSessionRequest\032%.th" +
+      "readkeep.v1.RestoreSessionResponse\"\007\220\002\002\210" +
+      "\266\030\005BU\n\021dev.threadkeep.v1P\001Z>github.com/t" +
+      "hreadkeep/threadkeep-go/threadkeep/v1;th" +
+      "readkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -245,13 +247,13 @@ public final class ServerServiceOuterClass {
     internal_static_threadkeep_v1_RunRetentionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_RunRetentionRequest_descriptor,
-        new java.lang.String[] { "Policies", "MaxSessions", "DryRun", "IgnoreHold", });
+        new java.lang.String[] { "Policies", "MaxSessions", "DryRun", "IgnoreHold", "RunToken", });
     internal_static_threadkeep_v1_RunRetentionResponse_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_threadkeep_v1_RunRetentionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_RunRetentionResponse_descriptor,
-        new java.lang.String[] { "RunId", "Receipts", "Totals", "More", "Held", });
+        new java.lang.String[] { "RunId", "Receipts", "Totals", "More", "Held", "NextRunToken", });
     internal_static_threadkeep_v1_ListRetentionReceiptsRequest_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_threadkeep_v1_ListRetentionReceiptsRequest_fieldAccessorTable = new

@@ -1,0 +1,120 @@
+"""What a call of a run reads: not more with each session that is selected, was taken before, or stays."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.support.clock import Clock
+from tests.support.codec import CODEC
+from tests.support.sessions import TENANT
+from threadkeep_server.domain.model import SECOND_NS, Caller, NewSession, SessionRef
+from threadkeep_server.domain.retention.policies import Action, RetentionPolicy
+from threadkeep_server.domain.sweeping import SweepGuard
+from threadkeep_server.providers.archives.objects import Objects
+from threadkeep_server.service.retention.archive import Archive
+from threadkeep_server.service.retention.guard import RetentionGuard
+from threadkeep_server.service.retention.runner import Restored, RetentionRunner
+from threadkeep_server.service.retention.service import RetentionParts, RetentionService, RunReport, RunRequest
+from threadkeep_server.store.contract.sessions import SessionPage, SessionQuery
+from threadkeep_server.store.inmemory import InMemoryStore
+
+DAY = 86_400 * SECOND_NS
+AT_ONCE = 50
+POLICIES = (
+    RetentionPolicy("desk", Action.DELETE, apps=frozenset(["desk"]), age=DAY),
+    RetentionPolicy("old", Action.DELETE, idle=DAY, keep={"hold": "*"}),
+)
+
+
+class CountingStore(InMemoryStore):
+    """Counts the sessions that lists return."""
+
+    rows = 0
+
+    async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
+        page = await super().list_sessions(tenant, query)
+        self.rows += len(page.sessions)
+        return page
+
+
+class NoTransfer:
+    async def write(self, _tenant: str, _ref: SessionRef, _into: Path) -> int:
+        raise NotImplementedError
+
+    async def read(self, _tenant: str, _lines: Path) -> Restored:
+        raise NotImplementedError
+
+
+class Run:
+    """A store with sessions to delete, and others between them that stay, and the calls of a run over it."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.store = CountingStore(CODEC, self.clock)
+        numbers, archive = count(1), Archive(Objects("memory:///", {}), b"key")
+        runner = RetentionRunner(self.store, archive, NoTransfer(), POLICIES, self.clock, lambda: f"{next(numbers):04}")
+        guard = RetentionGuard(self.store, runner, SweepGuard(0), clock=self.clock, monotonic=self.clock)
+        self.service = RetentionService(RetentionParts(runner, archive, guard, NoTransfer(), self.clock))
+
+    async def fill(self, sessions: int, stay_every: int) -> None:
+        for number in range(sessions):
+            self.clock.now += 1
+            ref = SessionRef(("desk", "shop")[number % 2], "ann", f"s{number}")
+            labels = {"hold": ""} if number % stay_every == 0 else {}
+            new = NewSession(ref, f"u{number}", self.clock.now, None, labels=labels)
+            await self.store.create_session(TENANT, new, return_existing=False)
+        self.clock.now += 10 * DAY
+
+    async def call(self, before: RunReport | None = None) -> tuple[RunReport, int]:
+        """Returns what the call did, and the number of sessions that it read."""
+        self.store.rows = 0
+        since = None if before is None else before.following
+        report = await self.service.run(Caller(TENANT), RunRequest(AT_ONCE, since=since))
+        return report, self.store.rows
+
+
+async def _whole(sessions: int, stay_every: int) -> tuple[int, list[int]]:
+    """Returns the number of deleted sessions, and what each call read."""
+    run = Run()
+    await run.fill(sessions, stay_every)
+    report, rows = await run.call()
+    taken, read = len(report.receipts), [rows]
+    while report.following is not None:
+        report, rows = await run.call(report)
+        taken += len(report.receipts)
+        read.append(rows)
+    left = (await run.store.list_sessions(TENANT, SessionQuery(limit=10_000))).sessions
+    assert len(left) == sessions - taken
+    assert all("hold" in session.labels for session in left)
+    return taken, read
+
+
+@pytest.mark.parametrize("stay_every", [5, 1000])
+async def test_a_call_that_continues_a_run_reads_as_much_among_many_sessions_as_among_few(
+    tmp_path: Path, stay_every: int
+) -> None:
+    few, read_of_few = await _whole(200, stay_every)
+    many, read_of_many = await _whole(800, stay_every)
+    assert len(read_of_few) == -(-few // AT_ONCE)
+    assert len(read_of_many) == -(-many // AT_ONCE)
+    most = 3 * (AT_ONCE + 1)  # a page at the end of a policy, one of the next, and one that sessions that stay fill up
+    assert max(read_of_few[1:]) <= most
+    assert max(read_of_many[1:]) <= most
+    assert sum(read_of_many) <= 4 * 800, "a run reads each session a few times, however many calls it has"
+
+
+async def test_a_run_takes_by_the_time_of_its_beginning() -> None:
+    run = Run()
+    await run.fill(120, 1000)
+    first, _ = await run.call()
+    late = NewSession(SessionRef("shop", "ann", "late"), "late", run.clock.now, None)
+    await run.store.create_session(TENANT, late, return_existing=False)
+    run.clock.now += 365 * DAY  # a wrong clock during the run
+    second, _ = await run.call(first)
+    third, _ = await run.call(second)
+    assert (third.more, third.following) == (False, None)
+    left = (await run.store.list_sessions(TENANT, SessionQuery())).sessions
+    assert [session.ref.session_id for session in left] == ["late", "s0"]
