@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.clock import Clock
 from tests.support.databases.postgres import HOW_TO_INSTALL, NO_PGVECTOR, PostgresCluster, find_binaries, find_pgvector_binaries
+from tests.support.runs.cpu import CpuTimes
 from tests.support.runs.printed import print_said, say
 from tests.support.runs.scheduler import Spread, in_order
 from tests.support.runs.short_form import leave_out, left_out
@@ -42,6 +43,15 @@ gc.disable()
 _databases = count(1)
 
 __all__ = ["say"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cpu", action="store_true", help="print the processor time of each folder of tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--cpu"):
+        config.pluginmanager.register(CpuTimes(), "cpu-times")
 
 
 @pytest.hookimpl(trylast=True)  # after what was selected by name

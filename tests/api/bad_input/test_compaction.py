@@ -254,7 +254,7 @@ def test_an_invalid_compaction_is_rejected(
             {"field": "inserts[0].events[1].synthetic"},
         ),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_rejected_compaction_changes_nothing(
     opened: Wire, ref: session_pb2.SessionRef, fields: dict[str, Any], reason: str, metadata: dict[str, str]

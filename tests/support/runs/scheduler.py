@@ -34,12 +34,15 @@ PARTS = (
 _ENGINE = re.compile(r"\b(sqlite|postgresql)\b")
 _WORKLOAD = re.compile(r"\bpostgresql-\w+-servers\b")
 _LANGUAGE = re.compile(r"\b(typescript|go|java|rust|python|browser)\b")
+_LONGEST_NAME = 2000
 # Tests of these parts share little, so each file is split into several short groups.
 _CHUNK = {"store": 40, "unit": 100}
 
 
 def in_order(items: list[pytest.Item]) -> None:
-    """Sorts the tests by PARTS."""
+    """Sorts the tests by PARTS. Raises UsageError for a name that is too long to be sent between processes in each report."""
+    if long := next((item for item in items if len(item.nodeid) > _LONGEST_NAME), None):
+        raise pytest.UsageError(f"this test needs `ids`, its name has {len(long.nodeid):,} characters: {long.nodeid[:200]}")
     items.sort(key=lambda item: _place(_part(item.nodeid)))
 
 
