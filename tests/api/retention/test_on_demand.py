@@ -14,8 +14,8 @@ from tests.api.conftest import running
 from threadkeep import Client, SessionEvent, SessionRef, assistant, errors, user
 from threadkeep.cli import main
 from threadkeep.cli.commands.retention import commands
-from threadkeep_server.domain.sweeping import Hold
-from threadkeep_server.service.retention.guard import RetentionGuard
+from threadkeep_server.domain.sweeping import Hold, SweepGuard
+from threadkeep_server.service.retention.guard import Look, RetentionGuard
 
 TOKENS = {
     "token-of-the-acme": {"tenant": "acme"},
@@ -147,7 +147,7 @@ def test_a_run_of_several_calls_looks_at_the_clock_once(place: Place, monkeypatc
     looks: list[RetentionGuard] = []
     look = RetentionGuard.look
 
-    async def counted(guard: RetentionGuard) -> Hold | None:
+    async def counted(guard: RetentionGuard) -> Look:
         looks.append(guard)
         return await look(guard)
 
@@ -171,6 +171,11 @@ def test_a_run_of_several_calls_looks_at_the_clock_once(place: Place, monkeypatc
         ):
             with pytest.raises(errors.InvalidField, match="run_token"):
                 caller.run_retention(policies, run_token=token, **how)
+        monkeypatch.setattr(SweepGuard, "held", lambda *_: Hold.JUMP)
+        refused = client.run_retention(["drafts"])
+        assert (refused.held, len(refused.receipts)) == (Hold.JUMP.value, 0)
+        [stored_run] = place.archive.glob(f"runs/=acme/{refused.run_id}.json")
+        assert json.loads(stored_run.read_text())["held"] == Hold.JUMP.value
         rest = client.run_retention(["drafts"], run_token=token)
         assert (len(rest.receipts), rest.more, rest.next_run_token) == (2, False, "")
 

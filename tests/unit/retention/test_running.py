@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
@@ -74,6 +75,10 @@ class Parts:
     async def _all(self) -> Any:
         return [(TENANT, planned.session) async for planned in self.runner.find(TENANT)]
 
+    def runs(self) -> list[dict[str, Any]]:
+        """Returns the receipts of runs."""
+        return [json.loads(path.read_text()) for path in self.root.glob("runs/*/*.json")]
+
     def files(self, pattern: str) -> int:
         return len(list(self.root.glob(pattern)))
 
@@ -98,6 +103,8 @@ async def test_a_clock_that_jumps_deletes_nothing_before_the_hold_has_passed(
         assert await worker.turn() is False
     assert worker.hold is Hold.JUMP
     assert caplog.text.count("retention deletes nothing for now: the clock has moved") == 1
+    [refused] = [run for run in parts.runs() if run["held"]]
+    assert (refused["held"], refused["tenant"], refused["sessions"]) == (Hold.JUMP.value, TENANT, [])
     assert not await gone(parts)
     parts.advance(DAY)
     assert await worker.turn() is True

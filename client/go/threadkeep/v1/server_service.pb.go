@@ -112,7 +112,7 @@ func (x *RunRetentionRequest) GetRunToken() string {
 // Response of RunRetention.
 type RunRetentionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the run. Empty of a dry run, and if nothing was taken.
+	// Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// Receipts of the sessions.
 	Receipts []*RetentionReceipt `protobuf:"bytes,2,rep,name=receipts,proto3" json:"receipts,omitempty"`

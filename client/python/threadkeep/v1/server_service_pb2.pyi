@@ -70,7 +70,7 @@ class RunRetentionResponse(google.protobuf.message.Message):
     HELD_FIELD_NUMBER: builtins.int
     NEXT_RUN_TOKEN_FIELD_NUMBER: builtins.int
     run_id: builtins.str
-    """Id of the run. Empty of a dry run, and if nothing was taken."""
+    """Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected."""
     more: builtins.bool
     """True if the policies select more sessions than the call took."""
     held: builtins.str

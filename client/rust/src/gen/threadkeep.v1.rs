@@ -7042,7 +7042,7 @@ pub struct RunRetentionRequest {
 /// Response of RunRetention.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RunRetentionResponse {
-    /// Id of the run. Empty of a dry run, and if nothing was taken.
+    /// Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
     #[prost(string, tag = "1")]
     pub run_id: ::prost::alloc::string::String,
     /// Receipts of the sessions.

@@ -99,9 +99,9 @@ class RunPlace:
 
 @dataclass(frozen=True, slots=True)
 class RunReceipt:
-    """The receipt of a run over one tenant. `held`: why it did nothing; empty if it was free to. `more`: more sessions are
-    selected. `following`, which is not stored: where another run continues; None if nothing is left, or it ended since too much
-    failed."""
+    """The receipt of a run over one tenant. `held`: why it was refused, and did nothing; empty if it was free to. `more`: more
+    sessions are selected. `following`, which is not stored: where another run continues; None if nothing is left, or it ended
+    since too much failed."""
 
     id: str
     tenant: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Protocol
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
 
 from ...domain.sweeping import FEW_SESSIONS, Hold, SweepGuard
 from ...store.contract.maintenance import MaintenanceStore
@@ -14,6 +15,14 @@ from .runner import RetentionRunner
 
 class GuardedStore(SessionStore, MaintenanceStore, Protocol):
     """The part of the store that the guard and the worker use."""
+
+
+class Look(NamedTuple):
+    """What a look at the clock found. `hold`: why nothing may be deleted now. `selected`: how many sessions of each tenant
+    policies select; tenants without any are left out."""
+
+    hold: Hold | None
+    selected: Mapping[str, int]
 
 
 class RetentionGuard:
@@ -35,16 +44,16 @@ class RetentionGuard:
         self._clock = clock
         self._monotonic = monotonic
 
-    async def look(self) -> Hold | None:
-        """Returns why nothing may be deleted now. Call it regularly, also if there is nothing to delete."""
-        selected = 0
+    async def look(self) -> Look:
+        """Returns whether something may be deleted now. Call it regularly, also if there is nothing to delete."""
+        by_tenant: Counter[str] = Counter()
         for tenant in await self._runner.tenants():
             async for _ in self._runner.find(tenant):
-                selected += 1
-        now = self._clock()
+                by_tenant[tenant] += 1
+        now, selected = self._clock(), by_tenant.total()
         facts = await self._store.sweep_facts(now)
         total = await self._total() if selected > FEW_SESSIONS else 0
-        return self._guard.held(facts._replace(expired=selected, sessions=total), now, self._monotonic())
+        return Look(self._guard.held(facts._replace(expired=selected, sessions=total), now, self._monotonic()), by_tenant)
 
     async def _total(self) -> int:
         counted = [(await self._store.info(each, totals=True)).totals for each in await self._store.tenants()]

@@ -19,6 +19,7 @@ from ...domain.model import Session, SessionRef
 from ...domain.retention.policies import Action, RetentionPolicy
 from ...domain.retention.receipts import Outcome, Receipt, RunPlace, RunReceipt
 from ...domain.state.state import StateName, StateQuery, StateScope
+from ...domain.sweeping import Hold
 from ...providers.archives.base import StorageFailed
 from ...store.contract.sessions import SessionStore
 from ...store.contract.state import StateStore
@@ -157,6 +158,13 @@ class RetentionRunner:
         if receipts:
             await self._archive.put_run(run)
             _log.info("retention of tenant %r: %s, run %s", tenant, _shown(run.counts()), run_id)
+        return run
+
+    async def refuse(self, tenant: str, hold: Hold) -> RunReceipt:
+        """Stores the receipt of a run that does nothing. Raises StorageFailed."""
+        now = self._clock()
+        run = RunReceipt(self._new_id(), tenant, now, now, held=hold.value)
+        await self._archive.put_run(run)
         return run
 
     def receipt(self, run_id: str, tenant: str, planned: Planned) -> Receipt:

@@ -100,13 +100,13 @@ class RetentionService:
         if wanted.since is not None and (wanted.dry or wanted.since.policy not in known):
             raise InvalidField("run_token", "is not for a dry run, and not for other policies; begin without it")
         which = Selection(frozenset(wanted.policies), caller.app, caller.user_id)
-        hold = None if wanted.since is not None else await parts.guard.look()
-        held = "" if hold is None else hold.value
+        hold = None if wanted.since is not None else (await parts.guard.look()).hold
         if wanted.dry:
+            held = "" if hold is None else hold.value
             return replace(await self._plan(parts, caller.tenant, which, wanted.limit), held=held)
-        if held and not wanted.ignore_hold:
-            return RunReport(held=held)
         try:
+            if hold is not None and not wanted.ignore_hold:
+                return RunReport(run_id=(await parts.runner.refuse(caller.tenant, hold)).id, held=hold.value)
             run = await parts.runner.run(caller.tenant, wanted.limit, which, since=wanted.since)
         except StorageFailed as error:
             raise ArchiveFailed(str(error)) from None

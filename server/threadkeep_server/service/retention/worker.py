@@ -61,9 +61,11 @@ class RetentionWorker:
 
     async def turn(self) -> bool:
         """Runs once over all tenants, unless another server does or the clock may be wrong. Returns whether it ran."""
-        hold = await self._guard.look()
+        hold, selected = await self._guard.look()
         if hold is not None and hold is not self.hold:
             _log.warning("retention deletes nothing for now: %s; check the clock. It continues after sweep_hold", hold.value)
+            for tenant in selected:
+                await self._runner.refuse(tenant, hold)
         self.hold = hold
         if hold is not None or not await self._lead():
             return False

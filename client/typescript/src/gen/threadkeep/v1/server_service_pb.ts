@@ -81,7 +81,7 @@ export const RunRetentionRequestSchema: GenMessage<RunRetentionRequest> = /*@__P
  */
 export type RunRetentionResponse = Message<"threadkeep.v1.RunRetentionResponse"> & {
   /**
-   * Id of the run. Empty of a dry run, and if nothing was taken.
+   * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
    *
    * @generated from field: string run_id = 1;
    */

@@ -57,7 +57,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object runId_ = "";
   /**
    * <pre>
-   * Id of the run. Empty of a dry run, and if nothing was taken.
+   * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
    * </pre>
    *
    * <code>string run_id = 1 [json_name = "runId"];</code>
@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Id of the run. Empty of a dry run, and if nothing was taken.
+   * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
    * </pre>
    *
    * <code>string run_id = 1 [json_name = "runId"];</code>
@@ -845,7 +845,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object runId_ = "";
     /**
      * <pre>
-     * Id of the run. Empty of a dry run, and if nothing was taken.
+     * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
      * </pre>
      *
      * <code>string run_id = 1 [json_name = "runId"];</code>
@@ -865,7 +865,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the run. Empty of a dry run, and if nothing was taken.
+     * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
      * </pre>
      *
      * <code>string run_id = 1 [json_name = "runId"];</code>
@@ -886,7 +886,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the run. Empty of a dry run, and if nothing was taken.
+     * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
      * </pre>
      *
      * <code>string run_id = 1 [json_name = "runId"];</code>
@@ -903,7 +903,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the run. Empty of a dry run, and if nothing was taken.
+     * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
      * </pre>
      *
      * <code>string run_id = 1 [json_name = "runId"];</code>
@@ -917,7 +917,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the run. Empty of a dry run, and if nothing was taken.
+     * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
      * </pre>
      *
      * <code>string run_id = 1 [json_name = "runId"];</code>

@@ -12,7 +12,7 @@ public interface RunRetentionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Id of the run. Empty of a dry run, and if nothing was taken.
+   * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
    * </pre>
    *
    * <code>string run_id = 1 [json_name = "runId"];</code>
@@ -21,7 +21,7 @@ public interface RunRetentionResponseOrBuilder extends
   java.lang.String getRunId();
   /**
    * <pre>
-   * Id of the run. Empty of a dry run, and if nothing was taken.
+   * Id of the run, as in the name of its receipt. Empty of a dry run, and if nothing was selected.
    * </pre>
    *
    * <code>string run_id = 1 [json_name = "runId"];</code>
