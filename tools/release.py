@@ -1,6 +1,6 @@
 """What a release is made of: its versions, its notes, its files with checksums. `make release-check` tries all of it.
 
-`python tools/release.py versions [TAG]`   fails unless every manifest, and the tag, name one version; prints it
+`python tools/release.py versions [TAG]`   fails unless every place, and the tag, name one version; prints it
 `python tools/release.py notes`            prints the section of CHANGELOG.md of that version; otherwise what is unreleased
 `python tools/release.py build FOLDER`     writes the wheel, npm package, crate, jar, Go modules, chart, and SHA256SUMS
 `python tools/release.py verify FOLDER`    fails unless FOLDER has what SHA256SUMS names, and nothing else
@@ -15,20 +15,39 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SUMS = "SHA256SUMS"
-_MANIFESTS: Mapping[str, str] = {
-    "pyproject.toml": r'^version = "(.+)"$',
-    "client/typescript/package.json": r'^  "version": "(.+)",$',
-    "client/rust/Cargo.toml": r'^version = "(.+)"$',
-    "client/java/pom.xml": r"^  <version>(.+)</version>$",
-    "deploy/helm/threadkeep/Chart.yaml": r"^(?:version|appVersion): (.+)$",
-    "deploy/container/Containerfile": r"^ARG VERSION=(.+)$",
+_VERSION = r"(\d+\.\d+\.\d+)"
+_IN_TEXT = rf"threadkeep(?:-[a-z-]+)?(?:/integrations/\w+/\.\.\.)?[-:@]v?{_VERSION}|^ *<version>{_VERSION}<"
+_POM = rf"^ {{2,4}}<version>{_VERSION}</version>$"
+_PLACES: Mapping[str, str] = {
+    "pyproject.toml": rf'^version = "{_VERSION}"$',
+    "client/typescript/package.json": rf'^  "version": "{_VERSION}",$',
+    "client/typescript/src/version.ts": rf'VERSION = "{_VERSION}"',
+    "client/console/package.json": rf'^  "version": "{_VERSION}",$',
+    "client/rust/Cargo.toml": rf'^version = "{_VERSION}"$',
+    "client/rust/integrations/*/Cargo.toml": rf'^(?:threadkeep = {{ )?version = "{_VERSION}"',
+    "client/java/pom.xml": _POM,
+    "client/java/integrations/pom.xml": _POM,
+    "client/java/integrations/*/pom.xml": _POM,
+    "client/java/src/main/java/dev/threadkeep/ThreadkeepClient.java": rf'String VERSION = "{_VERSION}"',
+    "client/go/doc.go": rf'^const Version = "{_VERSION}"$',
+    "client/go/integrations/*/go.mod": rf"threadkeep-go v{_VERSION}$",
+    "client/*/README.md": _IN_TEXT,
+    "client/java/integrations/*/README.md": _IN_TEXT,
+    "docs/integrations/*-java.md": _IN_TEXT,
+    "docs/integrations/eino.md": _IN_TEXT,
+    "docs/integrations/langchaingo.md": _IN_TEXT,
+    "docs/operations/deployment.md": _IN_TEXT,
+    "deploy/compose/compose.yaml": rf"THREADKEEP_VERSION:-{_VERSION}}}",
+    "deploy/helm/threadkeep/Chart.yaml": rf"^(?:version|appVersion): {_VERSION}$",
+    "deploy/container/Containerfile": rf"^ARG VERSION={_VERSION}$",
 }
-"""Where a version is written, and how. Go modules have the version of their tag."""
+"""Where the version is written, and how. Go modules have the version of their tag."""
 
 
 class ReleaseError(Exception):
@@ -36,17 +55,22 @@ class ReleaseError(Exception):
 
 
 def versions(root: Path = ROOT, tag: str = "") -> str:
-    """Returns the version that every manifest names. Raises ReleaseError if one differs, or the tag, such as `v0.1.0`, does."""
+    """Returns the version that every place names. Raises ReleaseError if one differs, or the tag, such as `v0.2.0`, does."""
     found: dict[str, str] = {}
-    for name, pattern in _MANIFESTS.items():
-        matches = re.findall(pattern, (root / name).read_text(), re.MULTILINE)
-        if not matches:
-            raise ReleaseError(f"{name} names no version")
-        found |= {f"{name} ({place})" if place else name: match for place, match in enumerate(matches)}
+    for pattern, form in _PLACES.items():
+        files = sorted(root.glob(pattern))
+        named = {path: re.findall(form, path.read_text(), re.MULTILINE) for path in files}
+        if not any(named.values()):
+            raise ReleaseError(f"{pattern} names no version")
+        for path, matches in named.items():
+            versions_of = {match if isinstance(match, str) else "".join(match) for match in matches}
+            found |= {f"{path.relative_to(root)} ({version})": version for version in versions_of}
     if tag:
         found["the tag"] = tag.removeprefix("v")
     if len(set(found.values())) > 1:
-        raise ReleaseError("versions differ: " + ", ".join(f"{name} has {version}" for name, version in found.items()))
+        usual = Counter(found.values()).most_common(1)[0][0]
+        others = [f"{name.partition(' (')[0]} has {version}" for name, version in found.items() if version != usual]
+        raise ReleaseError(f"the version is {usual}, but {', '.join(others)}")
     return next(iter(found.values()))
 
 

@@ -27,7 +27,7 @@ package threadkeep
 import pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 
 // Version is the version of this module.
-const Version = "0.1.0"
+const Version = "0.2.0"
 
 // Aliases of the messages that programs use most.
 type (

@@ -22,20 +22,23 @@ ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
 
 
-def test_every_manifest_names_one_version() -> None:
+def test_every_place_names_one_version() -> None:
     version = release.versions()
     assert release.versions(tag=f"v{version}") == version
     with pytest.raises(release.ReleaseError, match=r"the tag has 9\.9\.9"):
         release.versions(tag="v9.9.9")
 
 
-def test_a_manifest_that_differs_is_named(tmp_path: Path) -> None:
-    for name in release._MANIFESTS:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    crate = tmp_path / "client/rust/Cargo.toml"
-    crate.write_text(crate.read_text().replace(f'version = "{release.versions()}"', 'version = "9.9.9"', 1))
-    with pytest.raises(release.ReleaseError, match=r"Cargo\.toml has 9\.9\.9"):
+@pytest.mark.parametrize("changed", ["client/rust/Cargo.toml", "client/java/README.md", "client/go/integrations/eino/go.mod"])
+def test_a_place_with_another_version_is_named(tmp_path: Path, changed: str) -> None:
+    for path in {path for pattern in release._PLACES for path in ROOT.glob(pattern)}:
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    other = tmp_path / changed
+    named = re.compile(rf"(threadkeep.*v|^version = \"|<version>){release.versions()}", re.MULTILINE)
+    other.write_text(named.sub(r"\g<1>9.9.9", other.read_text()))
+    with pytest.raises(release.ReleaseError, match=rf"but {changed} has 9\.9\.9$"):
         release.versions(tmp_path)
 
 
@@ -123,4 +126,4 @@ def test_command_ends_with_the_reason() -> None:
     command = (sys.executable, "tools/release.py", "versions", "v9.9.9")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("versions differ: ")
+    assert done.stderr.endswith("but the tag has 9.9.9\n")

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tools import release
 
 from tests.support.runs.toolchains import require
 from tests.support.servers.server_process import ServerProcess
@@ -15,6 +16,7 @@ from . import readme
 
 MODULE = Path(__file__).parents[2] / "client" / "go"
 NAME = "github.com/threadkeep/threadkeep-go"
+ARCHIVE = f"v{release.versions()}.zip"
 
 
 @pytest.fixture(autouse=True)
@@ -80,9 +82,9 @@ def test_readme_from_an_empty_directory(live_server: ServerProcess, tmp_path: Pa
 
     pack, install, *programs = commands
     print(run(pack, MODULE.parents[1]))
-    assert (packed / NAME / "@v" / "v0.1.0.zip").exists()
+    assert (packed / NAME / "@v" / ARCHIVE).exists()
     for manifest in MODULE.glob("integrations/*/go.mod"):  # the adapters are modules of their own
-        assert (packed / NAME / "integrations" / manifest.parent.name / "@v" / "v0.1.0.zip").exists()
+        assert (packed / NAME / "integrations" / manifest.parent.name / "@v" / ARCHIVE).exists()
     run(install, empty)
     assert len(programs) == 4
     exports = "".join(line + "\n" for line in blocks[install][1].splitlines() if line.startswith("export "))

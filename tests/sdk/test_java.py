@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tools import release
 
 from tests.support.runs.thoroughness import LONG
 from tests.support.runs.toolchains import BRIEF_BUILDS, BRIEF_JVM, require
@@ -20,7 +21,8 @@ from . import readme
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client/java"
 REPOSITORY = CLIENT / "target/repository"
-ARTEFACT = "dev/threadkeep/threadkeep-client/0.1.0"
+VERSION = release.versions()
+ARTEFACT = f"dev/threadkeep/threadkeep-client/{VERSION}"
 WITHIN = 900.0
 
 # Maven takes minutes on a loaded machine.
@@ -109,12 +111,12 @@ def test_the_readme_works_from_an_empty_directory(repository: Path, live_server:
         "MAVEN_OPTS": _options(repository),
     }
     _run(install, tmp_path, environment)
-    with zipfile.ZipFile(repository / ARTEFACT / "threadkeep-client-0.1.0.jar") as jar:
+    with zipfile.ZipFile(repository / ARTEFACT / f"threadkeep-client-{VERSION}.jar") as jar:
         names = {name for name in jar.namelist() if name.endswith(".class")}
     assert "dev/threadkeep/ThreadkeepClient.class" in names
     assert "dev/threadkeep/v1/SessionEvent.class" in names
     assert not [name for name in names if "conformance" in name or "bench" in name or "Test" in name]
-    print(f"threadkeep-client-0.1.0.jar: {len(names)} classes")
+    print(f"threadkeep-client-{VERSION}.jar: {len(names)} classes")
 
     assert len(programs) == 5
     for program, expected in zip(programs, reported, strict=True):

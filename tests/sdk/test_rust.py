@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from tools import release
 
 from tests.conformance.drivers import RECIPES, build
 from tests.support.runs.thoroughness import LONG
@@ -18,7 +19,7 @@ from . import readme
 
 CRATE = Path(__file__).parents[2] / "client" / "rust"
 README = CRATE / "README.md"
-PACKED = "threadkeep-0.1.0"
+PACKED = f"threadkeep-{release.versions()}"
 # One build directory, one profile and one workspace for all, the driver of the conformance suite and the adapters too, so that
 # dependencies are compiled once: a part of the workspace has other features of them.
 ENVIRONMENT = os.environ | {

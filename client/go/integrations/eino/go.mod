@@ -4,7 +4,7 @@ go 1.24.0
 
 require (
 	github.com/cloudwego/eino v0.7.36
-	github.com/threadkeep/threadkeep-go v0.1.0
+	github.com/threadkeep/threadkeep-go v0.2.0
 )
 
 require (

@@ -3,7 +3,7 @@ module github.com/threadkeep/threadkeep-go/integrations/langchaingo
 go 1.24.4
 
 require (
-	github.com/threadkeep/threadkeep-go v0.1.0
+	github.com/threadkeep/threadkeep-go v0.2.0
 	github.com/tmc/langchaingo v0.1.14
 	google.golang.org/grpc v1.80.0
 )

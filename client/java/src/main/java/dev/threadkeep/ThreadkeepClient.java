@@ -45,7 +45,7 @@ import java.util.function.Consumer;
  */
 public final class ThreadkeepClient extends Calls {
   /** The version of this SDK. */
-  public static final String VERSION = "0.1.0";
+  public static final String VERSION = "0.2.0";
 
   ThreadkeepClient(Connection connection, SessionRef whose, Duration timeout) {
     super(connection, whose, timeout);
