@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from ..engine.base import Engine, SqlOptions, Unit
 from ..engine.factory import open_engine, peek
+from . import creation
 from .foreign import refuse_foreign
 from .servers import refuse_running
 from .tables import OLDEST_CODE_THAT_CAN_RUN, SCHEMA_VERSION, meta
@@ -44,7 +45,19 @@ def migrate(connection: Connection) -> None:
 
 
 def _migrate(connection: Connection) -> None:
-    # Most starts migrate nothing, and importing takes a tenth of a start.
+    if creation.can_create(connection):
+        creation.create(connection)
+    else:
+        run_migrations(connection)
+    put(connection, "schema_version", str(SCHEMA_VERSION))
+    put(connection, "oldest_code", str(OLDEST_CODE_THAT_CAN_RUN))
+    if get(connection, "store_id") is None:
+        put(connection, "store_id", str(uuid.uuid4()))
+
+
+def run_migrations(connection: Connection) -> None:
+    """Runs the migrations that the database lacks."""
+    # Most starts run none, and importing takes a tenth of a start.
     from alembic import command
     from alembic.config import Config
 
@@ -52,10 +65,6 @@ def _migrate(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-    put(connection, "schema_version", str(SCHEMA_VERSION))
-    put(connection, "oldest_code", str(OLDEST_CODE_THAT_CAN_RUN))
-    if get(connection, "store_id") is None:
-        put(connection, "store_id", str(uuid.uuid4()))
 
 
 def versions(connection: Connection) -> tuple[int, int]:
