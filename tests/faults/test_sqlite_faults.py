@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import os
 import resource
 import sqlite3
-import subprocess
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing, suppress
-from http.client import HTTPConnection
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import threadkeep
-from tests.support.servers.server_process import ServerProcess, free_port
-from threadkeep import errors
+from tests.support.servers.server_process import free_port
 
 from .conftest import ServerMaker
+from .harness.broken_disks import SMALL, file_system, fill, make_room, on_a_broken_disk
 from .harness.ledger import Ledger, Load, connect
 
 Refused = Callable[..., str]
-BIG = "x" * 100_000
 
 # Root can write any file unless it drops the privilege.
 DROP_CAPABILITIES = """
@@ -35,68 +30,19 @@ assert ctypes.CDLL(None, use_errno=True).capset(header, none) == 0
 """
 
 
-# A batch of these tests fits, and not much more.
-SMALL = {"max_event_bytes": 200_000, "max_batch_bytes": 1_100_000, "max_pending_bytes": 1_100_000}
-
-
-def ready(server: ServerProcess) -> tuple[int, dict[str, str]]:
-    """Returns status and body of /readyz."""
-    with closing(HTTPConnection(server.http_address, timeout=30)) as connection:
-        connection.request("GET", "/readyz")
-        response = connection.getresponse()
-        return response.status, json.load(response)
-
-
-@asynccontextmanager
-async def on_a_broken_disk(server: ServerProcess, *, problem: str, fail: Callable[[], None]) -> AsyncIterator[None]:
-    """A session of one event on a disk that then fails, and everything that must hold meanwhile."""
-    async with connect(server.address) as client:
-        await client.append("s", threadkeep.user("before", event_id="before"), create_if_missing=True)
-        assert await asyncio.to_thread(ready, server) == (200, {"status": "ready"})
-        fail()
-        batch = [threadkeep.user(BIG, event_id=f"big-{n}") for n in range(10)]
-        for _ in range(2):
-            with pytest.raises(errors.StoreUnavailable) as result:
-                await client.append("s", *batch)
-            assert problem in result.value.problem
-        assert [event.event_id async for event in client.events("s")] == ["before"]
-        assert (await client.get_session("s")).last_seq == 1
-        status, answer = await asyncio.to_thread(ready, server)
-        assert (status, answer["reason"]) == (503, "STORE_UNAVAILABLE")
-        assert "disk" in answer["message"]
-        yield
-        appended = await client.append("s", *batch)
-        assert [(event.seq, event.replayed) for event in appended.events] == [(n, False) for n in range(2, 12)]
-        assert await asyncio.to_thread(ready, server) == (200, {"status": "ready"})
-    assert server.terminate() == 0, server.log
-    server.start()
-    async with connect(server.address) as client:
-        assert [event.seq async for event in client.events("s")] == list(range(1, 12))
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 4 MiB."""
     place = tmp_path / "small"
     place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, check=False)
-    if mounted.returncode != 0:
-        pytest.skip("mounting a small file system needs root; the limit on file sizes is tested everywhere")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
+    with file_system(place, "size=4m"):
+        yield place
 
 
 async def test_a_full_disk_rejects_appends_until_space_is_free(make_server: ServerMaker, small_disk: Path) -> None:
-    ballast = small_disk / "ballast"
-
-    def fill() -> None:
-        with suppress(OSError), ballast.open("wb", buffering=0) as file:
-            while True:
-                file.write(b"x" * 4096)
-
     server = make_server(data_dir=small_disk, http_address=f"127.0.0.1:{free_port()}", **SMALL).start()
-    async with on_a_broken_disk(server, problem="the disk is full", fail=fill):
-        ballast.unlink()
+    async with on_a_broken_disk(server, problem="the disk is full", fail=lambda: fill(small_disk)):
+        make_room(small_disk)
 
 
 async def test_a_failing_disk_rejects_appends_until_it_recovers(make_server: ServerMaker) -> None:

@@ -89,15 +89,18 @@ class PostgresCluster:
     """A cluster in temporary directories; a context manager that starts and removes it.
 
     fsync is off, and the data is in memory if there is room: these tests kill only the process, and the operating system keeps
-    written data. Tests of durability switch fsync on; then the data is on disk.
+    written data. Tests of durability switch fsync on; then the data is on disk. `place`: a folder for the data instead.
     """
 
-    def __init__(self, binaries: Path, *, fsync: bool = False, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, binaries: Path, *, fsync: bool = False, settings: dict[str, str] | None = None, place: Path | None = None
+    ) -> None:
         self._run_as = _unprivileged()
         self._root = Path(tempfile.mkdtemp(prefix="threadkeep-pg-"))
         self._binaries = self._reachable(binaries)
         # Binaries stay on disk: memory file systems are often mounted noexec.
-        self._base = self._root if fsync else Path(tempfile.mkdtemp(prefix="threadkeep-pg-", dir=in_memory()))
+        on_disk = self._root if fsync else None
+        self._base = place or on_disk or Path(tempfile.mkdtemp(prefix="threadkeep-pg-", dir=in_memory()))
         self._data = self._base / "data"
         self._backup = self._base / "backup"
         self._log = self._root / "log"
@@ -181,6 +184,18 @@ class PostgresCluster:
         self._backup.rename(self._data)
         self.start()
 
+    def give(self, path: Path) -> None:
+        """Makes the user of the server the owner."""
+        if self._run_as:
+            os.chown(path, self._run_as["user"], self._run_as["group"])
+
+    def await_end(self) -> None:
+        """Returns when the server has ended by itself, as after a fault that it cannot recover from."""
+        assert self._process is not None, "it is not running"
+        self._process.wait(timeout=_READY_WITHIN)
+        self._process = None
+        self._await_orphans()
+
     def remove(self) -> None:
         if self._process is not None:
             self.stop("immediate")
@@ -224,9 +239,8 @@ class PostgresCluster:
     def _initdb(self) -> None:
         self._data.mkdir(mode=0o700)
         self._log.touch()
-        if self._run_as:
-            for path in {self._root, self._base, self._data, self._log}:
-                os.chown(path, self._run_as["user"], self._run_as["group"])
+        for path in {self._root, self._base, self._data, self._log}:
+            self.give(path)
         command: list[str | Path] = [self._binaries / "initdb", "-D", self._data, "-U", "test", "-A", "trust", "-E", "UTF8"]
         command += ["--locale=C.UTF-8", "--no-sync"]
         done = subprocess.run(command, cwd=self._root, capture_output=True, text=True, check=False, **self._run_as)
