@@ -1,6 +1,6 @@
 """A proxy whose traffic can vanish as in a broken network: its kernel acknowledges nothing, and nothing is closed.
 
-A proxy that only stops reading is no such network: its kernel goes on acknowledging what arrives, so the timeouts of TCP of its
+A proxy that only stops reading is no such network: its kernel still acknowledges what arrives, so the timeouts of TCP of its
 peers never run out.
 """
 
