@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import grpc
 import pytest
 
 from threadkeep.v1 import server_service_pb2 as ns
 from threadkeep.v1 import session_service_pb2 as ss
 from threadkeep.v1.retention_pb2 import RetentionReceipt
 
-from .fake import FakeServer
+from .fake import Fail, FakeServer
 
 
 @pytest.mark.parametrize(
@@ -94,3 +95,23 @@ async def test_retention_is_run_listed_page_by_page_and_restored(client: Any, fa
     [restored] = fake.requests("RestoreSession")
     assert (restored.session.app, restored.session.user_id, restored.session.session_id) == ("shop", "alice", "s1")
     assert restored.receipt_id == "a"
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "rpc"),
+    [
+        ("pop", (), "PopEvents"),
+        ("clear", (), "ClearEvents"),
+        ("erase_events", (["e1"],), "EraseEvents"),
+        ("replace_suffix", (["e1"],), "ReplaceSuffix"),
+    ],
+)
+async def test_a_removal_is_retried_with_an_operation_id_of_its_own(
+    client: Any, fake: FakeServer, method: str, arguments: tuple[Any, ...], rpc: str
+) -> None:
+    fake.answers[rpc] = [Fail(grpc.StatusCode.UNAVAILABLE)]
+    for _ in range(2):
+        await getattr(client, method)("s1", *arguments)
+    first, again, other = (request.operation_id for request in fake.requests(rpc))
+    assert first == again != other
+    assert other

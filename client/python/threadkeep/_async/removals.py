@@ -131,7 +131,7 @@ class AsyncRemovals(AsyncConnection):
             invocation_ids=[encodable(each, "invocation_ids") for each in invocation_ids],
             branch=encodable(branch, "branch"),
             expected_log_version=version_of(expect, LogVersion),
-            operation_id=encodable(operation_id, "operation_id"),
+            operation_id=named_operation(operation_id),
         )
         return await self._call((await self._stubs()).events.EraseEvents, request, timeout)
 
