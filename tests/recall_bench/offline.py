@@ -22,6 +22,7 @@ from threadkeep_server.domain.search import Candidate, Candidates, Scored, Texts
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import Query, parse
+from threadkeep_server.search.ranking import languages
 from threadkeep_server.search.ranking.fusion import NO_MEANING, OF_MEANING, OF_SPELLING, Meaning, Strength, nearness
 from threadkeep_server.search.ranking.relevance import QUESTIONS, TEXTS, answering, cosine_scale
 from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
@@ -167,13 +168,17 @@ def hybrid(
     spelling = isinstance(embedder, HashingEmbedder)
     most = OF_SPELLING if spelling else OF_MEANING
     scale = cosine_scale(np.array(list(map(embedder.vector, QUESTIONS))), np.array(list(map(document, TEXTS))))
+    asked, answers = map(embedder.vector, languages.probe_questions()), map(document, languages.probe_answers())
+    known = languages.measured(np.array(list(asked)), np.array(list(answers)))
 
     def answer(question: Question) -> list[str]:
         query = parse(question.text, question.time_ns)
-        cosines = vectors @ embedder.vector(question.text)
+        vector = embedder.vector(question.text)
+        cosines = vectors @ vector
         near = [Scored(key, float(cosines[key])) for key in np.argsort(-cosines, kind="stable")[:NEAREST].tolist()]
         relevance = {each.key: scale.relevance(each.score) for each in near}
-        strength = Strength(most * scale.certainty(float(np.median(cosines))), spelling)
+        certainty = 1.0 if known.knows(vector) else scale.certainty(float(np.median(cosines)))
+        strength = Strength(most * certainty, spelling)
         ranked = _in_context(documents, query, nearness(near, strength))
         scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
         return [documents.ids[each.key] for each in answering(scored, min_score)]

@@ -101,7 +101,7 @@ class Documents(Readable, Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingRequest:
     """How to rank. `wanted`: hits from the start of the ranking. `now`: nanoseconds, the reference of `recency`. `grouped`: the
-    caller groups the hits. `text`: the query, for a reranker."""
+    caller groups the hits. `text`: the query."""
 
     mode: SearchMode
     wanted: int
@@ -180,7 +180,7 @@ async def _by_vectors(
     near, usual = await documents.nearest(vectors, _vector_depth(request), least)
     lag = await vectors.lag(documents.source, caller)
     relevances = await vectors.relevance(request.mode, [cosine for _, cosine in near])
-    strength = await vectors.strength(usual) if request.mode is SearchMode.HYBRID else Strength(0.0)
+    strength = await vectors.strength(request.text, usual) if request.mode is SearchMode.HYBRID else Strength(0.0)
     return [Scored(key, cosine, score) for (key, cosine), score in zip(near, relevances, strict=True)], lag, strength
 
 

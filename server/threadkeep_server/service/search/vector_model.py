@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from ...providers.embedders.base import Embedder, EmbedFailed
+from ...providers.embedders.base import Embedder, EmbedFailed, Vectors
 from ...providers.embedders.hashing import NAME as HASHING
-from ...search.ranking import relevance
+from ...search.ranking import languages, relevance
 from ...search.ranking.fusion import OF_MEANING, OF_SPELLING, Strength
+from ...search.ranking.languages import Languages
 from ...search.ranking.relevance import CosineScale
 from ...store.contract.vectors import VectorStore
 
@@ -16,13 +17,14 @@ PROBE = "probe"
 
 
 class VectorModel:
-    """The embedder, the store's number of its model, and the scale of its cosines."""
+    """The embedder, the store's number of its model, the scale of its cosines, and the languages that it knows."""
 
     def __init__(self, store: VectorStore, embedder: Embedder) -> None:
         self.embedder = embedder
         self._store = store
         self._number: int | None = None
         self._scale: CosineScale | None = None
+        self._languages: Languages | None = None
         self._lock = asyncio.Lock()
 
     async def number(self) -> int:
@@ -45,11 +47,20 @@ class VectorModel:
                 self._scale = relevance.cosine_scale(questions, await self.embedder.embed(relevance.TEXTS))
             return self._scale
 
-    async def strength(self, usual: float | None) -> Strength:
-        """Returns what likeness counts next to words, for `fusion.nearness`. `usual`: see `CosineScale.certainty`. Raises
-        EmbedFailed."""
+    async def languages(self) -> Languages:
+        """Returns which languages the model knows, measured once. Raises EmbedFailed."""
+        async with self._lock:
+            if self._languages is None:
+                questions = await self.embedder.embed(languages.probe_questions(), query=True)
+                self._languages = languages.measured(questions, await self.embedder.embed(languages.probe_answers()))
+            return self._languages
+
+    async def strength(self, query: Vectors, usual: float | None) -> Strength:
+        """Returns what likeness to a query counts next to words, for `fusion.nearness`: all that it can where the model knows
+        the query's language, otherwise by `usual`, see `CosineScale.certainty`. `query`: its embedding. Raises EmbedFailed."""
         spelling = self.embedder.model.startswith(f"{HASHING}-")
-        certainty = (await self.scale()).certainty(usual)
+        known = (await self.languages()).knows(query)
+        certainty = 1.0 if known else (await self.scale()).certainty(usual)
         return Strength((OF_SPELLING if spelling else OF_MEANING) * certainty, spelling)
 
     async def _dimension(self) -> int:

@@ -117,9 +117,9 @@ class VectorSearch:
         scale = await self._model.scale()
         return [scale.relevance(cosine) for cosine in cosines]
 
-    async def strength(self, usual: float | None) -> Strength:
-        """See `VectorModel.strength`."""
-        return await self._model.strength(usual)
+    async def strength(self, text: str, usual: float | None) -> Strength:
+        """Returns what likeness to the query `text` counts, see `VectorModel.strength`. Raises EmbedFailed."""
+        return await self._model.strength(await self._query(text), usual)
 
     async def lag(self, source: Source, caller: Caller) -> int:
         """Returns the number of the caller's documents without an embedding, at most one second old."""

@@ -1,13 +1,20 @@
-"""The median cosine of a scope, which says whether the model separates its documents."""
+"""What likeness counts: in full in a language that the model knows, otherwise by the median cosine of the scope."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
 from tests.support.sessions import TENANT
 from tests.unit.service.search.searching import Meanings, SearchServices
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.providers.embedders.base import Vectors
+from threadkeep_server.search.ranking.fusion import OF_MEANING, Strength
+from threadkeep_server.search.ranking.languages import probe_answers, probe_questions
+from threadkeep_server.search.vectors import normalize
 
 ALICES = UserScope("alice", "shop")
 ANY = EventFilter()
@@ -24,3 +31,36 @@ async def test_the_usual_cosine_is_that_of_most_documents_of_a_scope_that_has_en
     found, usual = await services.vectors.events(TENANT, ALICES, "car", ANY, 2)
     assert usual == pytest.approx(found[1].cosine)
     assert found[0].cosine > found[1].cosine
+
+
+class Alike(Meanings):
+    """A model whose cosines are all close together. `knows`: it puts questions of all languages next to their answers."""
+
+    def __init__(self, *, knows: bool) -> None:
+        super().__init__("alike", known=False)
+        pairs = zip(probe_questions(), probe_answers(), strict=True)
+        self._subjects = {text: number for number, pair in enumerate(pairs) for text in pair} if knows else {}
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        own = await super().embed(texts, query=query)
+        subjects = np.zeros((len(texts), len(probe_questions())), np.float32)
+        for row, text in enumerate(texts):
+            if text in self._subjects:
+                subjects[row, self._subjects[text]] = 0.5
+        vectors = normalize(np.hstack([np.full((len(texts), 1), 2.0), own, subjects]))
+        self.dimension = vectors.shape[1]
+        return vectors
+
+
+@pytest.mark.parametrize(("knows", "share"), [(True, OF_MEANING), (False, 0.0)])
+async def test_likeness_counts_in_full_where_the_model_knows_the_language_however_close_its_cosines(
+    knows: bool, share: float
+) -> None:
+    services = SearchServices(Alike(knows=knows))
+    await services.session("s1", *["one car and another car"] * 20)
+    await services.embed_all()
+    assert services.vectors is not None
+    usual = (await services.vectors.events(TENANT, ALICES, "which car is it", ANY, 2)).usual
+    assert usual is not None
+    assert usual > (await services.model.scale()).border
+    assert await services.vectors.strength("which car is it", usual) == Strength(share)
