@@ -9,8 +9,7 @@ import sys
 
 import uvloop
 
-from .app.envoy import EnvoyFailed
-from .app.failures import EXPECTED, log_failure
+from .app.failures import EXPECTED, EnvoyFailed, log_failure
 from .app.fronts import serve
 from .app.open_files import raise_open_files
 from .app.tuning import tune_interpreter

@@ -22,6 +22,7 @@ from ..store.contract.maintenance import StoreInfo
 from ..store.sql.search.deriving_process import EXECUTABLE
 from ..transport.grpc.server import CannotListen
 from .envoy_app import DRAIN, SOCKET
+from .failures import EnvoyFailed
 from .open_files import most_connections
 from .server import Running
 
@@ -36,14 +37,6 @@ _STREAM_BUFFER_BYTES: Final = 1 << 20
 default it keeps 16 MiB."""
 _CONNECTION_BUFFER_BYTES: Final = 16 << 20
 _TYPES: Final = "type.googleapis.com/envoy.extensions"
-
-
-class EnvoyFailed(Exception):
-    """The server behind Envoy has logged why it cannot serve; `status` is the exit status."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__("the server behind Envoy cannot serve")
-        self.status = status
 
 
 @contextlib.asynccontextmanager

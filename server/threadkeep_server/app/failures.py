@@ -12,6 +12,15 @@ from ..store.sql.schema.row_security import RowSecurityBypassed
 from ..store.sql.schema.servers import OlderServersRun
 from ..store.sql.schema.versions import SchemaTooNew
 
+
+class EnvoyFailed(Exception):
+    """The server behind Envoy has logged why it cannot serve; `status` is the exit status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__("the server behind Envoy cannot serve")
+        self.status = status
+
+
 EXPECTED = (
     ConfigError,
     OSError,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 
 from ..config.settings import Settings
-from .envoy import serve_behind_envoy
 from .server import Running, serve_grpc_and_http
 
 
@@ -15,4 +14,8 @@ def serve(settings: Settings) -> AbstractAsyncContextManager[Running]:
     Raises CannotListen or AddressInUse for a port, DatabaseInUse, SchemaTooNew and StoreUnavailable for the database, and
     EnvoyFailed for a failure that a server behind Envoy has logged itself.
     """
-    return serve_behind_envoy(settings) if settings.frontend == "envoy" else serve_grpc_and_http(settings)
+    if settings.frontend == "envoy":
+        from .envoy import serve_behind_envoy  # other servers need not load it
+
+        return serve_behind_envoy(settings)
+    return serve_grpc_and_http(settings)

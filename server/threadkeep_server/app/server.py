@@ -48,7 +48,6 @@ from ..service.sweeper import Sweeper
 from ..service.user_events import UserEventService
 from ..store.contract.maintenance import StoreInfo
 from ..store.contract.store import Store
-from ..store.inmemory import InMemoryStore
 from ..store.sql.encryption.master_keys import KeyProblem
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
@@ -228,6 +227,8 @@ def _audit(stack: AsyncExitStack, settings: Settings) -> AuditFile | None:
 
 async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCodec, meters: Meters) -> Store:
     if settings.in_memory:
+        from ..store.inmemory import InMemoryStore  # other servers need not load it
+
         _log.warning("database_url is memory://: sessions are stored in RAM and are lost when the server stops")
         in_memory = InMemoryStore(codec)
         in_memory.meters = meters.store
@@ -389,11 +390,9 @@ def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
 
 def serve_app(settings: Settings, app: ASGIApp, address: str) -> AbstractAsyncContextManager[int]:
     """Serves an app over HTTP while the context is open. Raises AddressInUse."""
-    host, port = split_address(address)
     return serve_http(
         app,
-        host,
-        port,
+        *split_address(address),
         tls=identity.tls_files(settings),
         grace_s=settings.drain_grace.total_seconds(),
         connections=connection_limits(settings),

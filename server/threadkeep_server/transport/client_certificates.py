@@ -9,9 +9,6 @@ from contextvars import ContextVar
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
-from cryptography import x509
-from cryptography.x509.oid import NameOID
-
 FORWARDED = b"x-forwarded-client-cert"
 """The header in which Envoy passes the certificate on; it removes what clients send in it."""
 
@@ -27,6 +24,10 @@ _log = logging.getLogger(__name__)
 def names_in(certificate: bytes) -> Sequence[str]:
     """Returns the URIs, DNS names, addresses of mail and of machines in a certificate (DER or PEM), and the subject's common
     name if there are none, as over gRPC."""
+    # Most servers see no certificate, and importing takes as long as a twentieth of their start.
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
     try:
         read = x509.load_pem_x509_certificate if certificate.startswith(b"-----") else x509.load_der_x509_certificate
         loaded = read(certificate)

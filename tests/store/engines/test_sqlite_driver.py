@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 
 from threadkeep_server.store.sql.engine.base import SqlOptions, Unit
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
-from threadkeep_server.store.sql.engine.sqlite_driver import driver
+from threadkeep_server.store.sql.engine.sqlite_driver import DatabaseFile, OpenConnection, driver
 
 ROWS = 1000
 # Runs for hours.
@@ -203,10 +203,30 @@ async def test_closing_completes_accepted_appends(tmp_path: Path) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_connection_that_opens_for_a_canceled_caller_is_kept(engine: SqliteEngine) -> None:
+async def test_a_connection_that_opens_for_a_canceled_caller_is_kept(
+    engine: SqliteEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_open, to = asyncio.Event(), asyncio.Event(), OpenConnection.to
+
+    async def slow(file: DatabaseFile) -> OpenConnection:
+        begun.set()
+        await may_open.wait()
+        return await to(file)
+
+    monkeypatch.setattr(OpenConnection, "to", slow)
     reading = asyncio.create_task(engine.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar()))
-    await asyncio.sleep(0.001)
+    await begun.wait()
     reading.cancel()
+    await asyncio.sleep(0)
+    may_open.set()
     with pytest.raises(asyncio.CancelledError):
         await reading
     assert len(engine._readers._free) == 1
+
+
+async def test_a_connection_that_cannot_begin_leaves_no_thread(tmp_path: Path) -> None:
+    with pytest.raises(sqlite3.OperationalError):
+        await OpenConnection.to(DatabaseFile(str(tmp_path / "a.db"), [("SELECT nothing", ())], timeout=0))
+    async with asyncio.timeout(60):
+        while any("_connection_worker_thread" in thread.name for thread in threading.enumerate()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)

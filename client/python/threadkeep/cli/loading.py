@@ -43,14 +43,14 @@ def _loaded(module: str) -> object:
 
 
 _COMMANDS: Mapping[str, _Command] = {
-    "serve": _Command("Server", "server", "serve"),
+    "serve": _Command("Server", "serve", "serve"),
     "config": _Command("Server", "server", "config_table"),
     "db": _Command("Server", "server", "db_app", also=("database.backups",)),
     "info": _Command("Server", "server", "info"),
     "bench": _Command("Server", "bench.command", "bench"),
     "audit": _Command("Server", "audit", "audit"),
     "tokens": _Command("Server", "tokens", "tokens_app"),
-    "keys": _Command("Server", "keys", "keys_app"),
+    "keys": _Command("Server", "database.keys", "keys_app"),
     "retention": _Command("Server", "retention.commands", "retention_app"),
     "sessions": _Command("Memory", "sessions", "sessions_app", also=("forks", "removals")),
     "events": _Command("Memory", "events", "events_app"),

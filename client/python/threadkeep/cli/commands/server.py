@@ -1,67 +1,20 @@
-"""Commands of the server: `serve`, `config`, `db`, and `info` of a running one."""
+"""Commands of the server: `config`, `db`, and `info` of a running one."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.text import Text
 
 from ... import AsyncClient
 from ...v1.server_service_pb2 import FleetServer, GetServerInfoResponse
-from ..errors import CliError, Exit, counted, one_line
+from ..errors import counted
 from ..options import Address, Json, Token, cli_of
 from ..render.output import console, facts, print_json, shown_time, table
-
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="Settings in TOML. (env THREADKEEP_CONFIG, default threadkeep.toml)"),
-]
-DatabaseUrl = Annotated[
-    str | None, typer.Option("--database-url", help="sqlite:///path, postgresql://user:password@host/database or memory://.")
-]
-DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Directory for the SQLite file.")]
+from ..server_part import ConfigFile, DatabaseUrl, DataDir, database_url_of, on_database, server_part, settings_of
 
 db_app = typer.Typer(help="The database's schema.", no_args_is_help=True)
-
-
-def serve(
-    config: ConfigFile = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    grpc_address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where gRPC listens.")] = None,
-    http_address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where HTTP listens; '' for no HTTP.")] = None,
-    frontend: Annotated[str | None, typer.Option(help="What accepts connections: grpc or envoy.")] = None,
-    auth_tokens_file: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of the callers' tokens.")] = None,
-    insecure: Annotated[
-        bool | None, typer.Option("--insecure", help="Listen beyond this machine without tokens, on a closed network.")
-    ] = None,
-    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
-    log_format: Annotated[str | None, typer.Option(help="text or json.")] = None,
-) -> None:
-    """Run the server, by default on SQLite in ./data, until Ctrl-C or SIGTERM.
-
-    Every setting can also be given by environment variable or file; `threadkeep config` prints them all.
-    """
-    settings = settings_of(
-        config,
-        data_dir=data_dir,
-        database_url=database_url,
-        grpc_address=grpc_address,
-        http_address=http_address,
-        frontend=frontend,
-        auth_tokens_file=auth_tokens_file,
-        insecure=insecure,
-        log_level=log_level,
-        log_format=log_format,
-    )
-    code = server_part("__main__").run(settings)
-    if isinstance(code, int) and code:
-        raise typer.Exit(code)
 
 
 def config_table(
@@ -212,49 +165,6 @@ def _tell_schema(found: tuple[int, int], *, as_json: bool) -> None:
     elif version > newest:
         state += "; the database is of a newer server: upgrade threadkeep"
     print(f"schema version {version}: {state}")
-
-
-def settings_of(config: Path | None, **flags: object) -> Any:
-    part = server_part("config.settings")
-    try:
-        return part.load_settings(config, **flags)
-    except part.ConfigError as error:
-        raise CliError("; ".join(error.problems), Exit.USAGE, reason="INVALID_SETTINGS") from error
-
-
-def database_url_of(config: Path | None, **flags: object) -> str:
-    """Returns the URL of a database that has a schema."""
-    settings = settings_of(config, **flags)
-    if settings.in_memory:
-        message = "memory:// has no schema: nothing survives a restart; `threadkeep export` saves what a running server holds"
-        raise CliError(message, Exit.USAGE, reason="IN_MEMORY")
-    return str(settings.resolved_database_url)
-
-
-def server_part(name: str) -> ModuleType:
-    """Imports a module of the server, which the SDK alone does not install."""
-    try:
-        return importlib.import_module(f"threadkeep_server.{name}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("threadkeep_server."):
-            raise
-        message = f"the server needs {error.name}; run: pip install 'threadkeep[server]'"
-        raise CliError(message, reason="NOT_INSTALLED") from error
-
-
-def on_database(do: Callable[[str], Any], url: str) -> Any:
-    """Runs an operation on the database. Its error omits the URL, which may contain a password."""
-    try:
-        return do(url)
-    except CliError:
-        raise
-    except Exception as error:
-        text = one_line(str(error))
-        if type(error).__module__.startswith("threadkeep_server."):
-            raise CliError(text, reason="DATABASE") from error
-        problem = "" if "://" in text else f": {text}"
-        message = f"the database cannot be used ({type(error).__name__}{problem}); check THREADKEEP_DATABASE_URL"
-        raise CliError(message, reason="DATABASE") from error
 
 
 def _shown(value: object) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 from ..errors import CliError, Exit
 from ..options import Json, cli_of
 from ..render.output import console, print_json, table
-from .server import ConfigFile, server_part, settings_of
+from ..server_part import ConfigFile, server_part, settings_of
 
 tokens_app = typer.Typer(
     help="Tokens of callers, stored as hashes; a running server follows within a second.", no_args_is_help=True

@@ -19,7 +19,7 @@ from ..schema.tables import DERIVED
 from .base import Capability, Dialect, Locks, Peers, SqlOptions, Unit
 from .running_units import RunningUnits
 from .sqlite_dialect import NoLocks, NoPeers, SqliteDialect
-from .sqlite_driver import UNITS, Statements, Threads, driver, open_pool, roll_back
+from .sqlite_driver import UNITS, DatabaseFile, Statements, Threads, driver, roll_back
 from .sqlite_local import LocalConnection
 from .sqlite_lock import FileLock
 from .unit_spans import unit_span
@@ -101,13 +101,12 @@ class SqliteEngine:
         plain = _pragmas(options)
         with_derived = [*plain, *_attach_derived(path)]
         database, timeout = str(path), options.statement_timeout
-        self._writer = Threads(database, plain, size=1, timeout=timeout)
-        self._readers = Threads(database, with_derived, size=options.sqlite_readers, timeout=timeout)
-        self._indexer = Threads(database, with_derived, size=1, timeout=timeout)
+        self._writer = Threads(DatabaseFile(database, plain, timeout), size=1)
+        self._readers = Threads(DatabaseFile(database, with_derived, timeout), size=options.sqlite_readers)
+        self._indexer = Threads(DatabaseFile(database, with_derived, timeout), size=1)
         # In the loop's thread nothing may wait for a lock.
-        self._locals = open_pool(database, plain, size=2, timeout=0)
-        self._local_reads = LocalConnection(self._locals)
-        self._local_writes = LocalConnection(self._locals)
+        of_loop = DatabaseFile(database, plain, timeout=0)
+        self._local_reads, self._local_writes = LocalConnection(of_loop), LocalConnection(of_loop)
         self._one_writer = asyncio.Lock()
         self.sql: Dialect = SqliteDialect()
         self.locks: Locks = NoLocks()
@@ -240,7 +239,6 @@ class SqliteEngine:
         await self._units.aclose()
         for local in (self._local_reads, self._local_writes):
             await local.aclose()
-        await self._locals.dispose()
         for threads in (self._indexer, self._readers, self._writer):
             await threads.aclose()
         self._lock.release()

@@ -17,7 +17,6 @@ from typing import Any, Final, Generic, TypeVar, cast
 import aiosqlite
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool, StaticPool
 
 from .base import Unit
@@ -30,50 +29,48 @@ Statements = Sequence[tuple[str, tuple[str, ...]]]
 _INTERRUPT_EVERY_S: Final = 0.005
 
 
-def open_pool(path: str, statements: Statements, *, size: int, timeout: float) -> AsyncEngine:
-    """Returns an engine on a file, whose `size` connections are opened as they are needed and begin with these statements.
-    `timeout`: seconds that a statement waits for a lock of another program."""
-    engine = create_async_engine(
-        sa.URL.create("sqlite+aiosqlite", database=path),
-        pool_size=size,
-        max_overflow=0,
-        pool_timeout=None,
-        pool_reset_on_return=None,  # units leave no transaction
-        # None: units begin transactions, not the driver.
-        connect_args={"isolation_level": None, "timeout": timeout},
-    )
+@dataclass(frozen=True, slots=True)
+class DatabaseFile:
+    """A file, and the statements that its connections begin with. `timeout`: seconds that a statement waits for a lock of
+    another program."""
 
-    def begin(raw: sqlite3.Connection) -> None:
-        for sql, params in statements:
-            raw.execute(sql, params).fetchall()
-
-    def connected(connection: Any, record: Any) -> None:
-        connection.run_async(lambda aio: aio._execute(begin, aio._conn))  # noqa: SLF001 - one call, not four for each statement
-
-    event.listen(engine.sync_engine, "connect", connected)
-    return engine
+    path: str
+    statements: Statements
+    timeout: float
 
 
 @dataclass(frozen=True, slots=True)
 class OpenConnection:
-    """A connection that is checked out of a pool for good: checking it out for each unit costs more than the call of the unit.
+    """A connection with aiosqlite's thread. It stays open: to check one out of a pool costs more than the call of a unit.
 
     `connection` is SQLAlchemy's synchronous interface to the driver's connection under aiosqlite's. A transaction begins with
     the first statement that SQLAlchemy runs, unless one has begun: a prepared read needs none.
     """
 
-    pooled: AsyncConnection
     aio: aiosqlite.Connection
     connection: sa.Connection
 
     @classmethod
-    async def of(cls, pool: AsyncEngine) -> OpenConnection:
-        pooled = await pool.connect()
-        aio = (await pooled.get_raw_connection()).driver_connection
-        assert aio is not None  # noqa: S101 - it has just been taken from the pool
-        raw = aio._conn  # noqa: SLF001 - as SQLAlchemy's adapter does
+    async def to(cls, file: DatabaseFile) -> OpenConnection:
+        # isolation_level=None: units begin transactions, not the driver.
+        aio = aiosqlite.connect(file.path, isolation_level=None, check_same_thread=False, timeout=file.timeout)
+        aio._thread.daemon = True  # noqa: SLF001 - a process that fails ends without waiting for it
+        raw: Any = (await aio)._conn  # noqa: SLF001 - the driver's connection, as SQLAlchemy's adapter has it
+
+        def begin() -> None:
+            for sql, params in file.statements:
+                raw.execute(sql, params).fetchall()
+
+        try:
+            await aio._execute(begin)  # type: ignore[no-untyped-call]  # noqa: SLF001 - one call, not one for each statement
+        except BaseException:
+            await aio.close()
+            raise
         lent = StaticPool(lambda: raw, reset_on_return=None).connect()
-        return cls(pooled, aio, sa.Connection(UNITS, lent))
+        return cls(aio, sa.Connection(UNITS, lent))
+
+    async def aclose(self) -> None:
+        await self.aio.close()
 
 
 UNITS: Final = sa.create_engine("sqlite://", poolclass=NullPool)
@@ -102,8 +99,8 @@ def roll_back(connection: sa.Connection) -> None:
 class Threads:
     """Connections on a file, up to `size`, each with aiosqlite's thread. A unit is one call of a thread."""
 
-    def __init__(self, path: str, statements: Statements, *, size: int, timeout: float) -> None:
-        self._pool = open_pool(path, statements, size=size, timeout=timeout)
+    def __init__(self, file: DatabaseFile, *, size: int) -> None:
+        self._file = file
         self.size = size
         self.used = 0
         """Units that run."""
@@ -125,7 +122,7 @@ class Threads:
 
     async def _opened(self) -> OpenConnection:
         """Opens a connection. If the caller is canceled, waits for it: its thread must not outlive the event loop."""
-        opening = asyncio.ensure_future(OpenConnection.of(self._pool))
+        opening = asyncio.ensure_future(OpenConnection.to(self._file))
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
@@ -136,8 +133,7 @@ class Threads:
     async def aclose(self) -> None:
         """Closes the connections. No unit runs."""
         for connection in self._free:
-            await connection.pooled.close()
-        await self._pool.dispose()
+            await connection.aclose()
 
 
 def _transact(connection: sa.Connection, begin: str, unit: Unit[T]) -> T:

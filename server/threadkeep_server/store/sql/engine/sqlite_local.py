@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncEngine
 
-from .sqlite_driver import OpenConnection
+from .sqlite_driver import DatabaseFile, OpenConnection
 
 
 class LocalConnection:
-    """One connection of a pool. Only the commit uses aiosqlite's thread."""
+    """One connection. Only the commit uses aiosqlite's thread."""
 
-    def __init__(self, pool: AsyncEngine) -> None:
-        self._pool = pool
+    def __init__(self, file: DatabaseFile) -> None:
+        self._file = file
         self._opening = asyncio.Lock()
         self._open: OpenConnection | None = None
 
@@ -26,7 +25,7 @@ class LocalConnection:
         """Returns the connection, opened at the first call."""
         if self._open is None:
             async with self._opening:
-                self._open = self._open or await OpenConnection.of(self._pool)
+                self._open = self._open or await OpenConnection.to(self._file)
         return self._open.connection
 
     async def commit(self) -> None:
@@ -36,4 +35,4 @@ class LocalConnection:
 
     async def aclose(self) -> None:
         if self._open is not None:
-            await self._open.pooled.close()
+            await self._open.aclose()

@@ -10,7 +10,8 @@ import typer
 from ...errors import Exit, counted
 from ...options import Json, cli_of
 from ...render.output import print_json
-from ..server import ConfigFile, DatabaseUrl, DataDir, database_url_of, db_app, on_database, server_part, settings_of
+from ...server_part import ConfigFile, DatabaseUrl, DataDir, database_url_of, on_database, server_part, settings_of
+from ..server import db_app
 from .progress import reporting
 
 _SHOWN = 20

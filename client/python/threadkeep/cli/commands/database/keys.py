@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from ..errors import CliError, Exit, counted
-from ..options import Json, cli_of
-from ..render.output import console, print_json, table
-from .server import ConfigFile, DatabaseUrl, DataDir, database_url_of, on_database, server_part
+from ...errors import CliError, Exit, counted
+from ...options import Json, cli_of
+from ...render.output import console, print_json, table
+from ...server_part import ConfigFile, DatabaseUrl, DataDir, database_url_of, on_database, server_part
 
 keys_app = typer.Typer(help="Keys of tenants that are encrypted at rest.", no_args_is_help=True)
 
