@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import random
 import socket
+import time
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
@@ -53,6 +54,8 @@ class PostgresHosts:
         self._hosts = [Host(*each) for each in zip(names, ports, strict=True)] if several else [Host(names, ports)]
         self._wanted = self._arguments.pop("target_session_attrs", wanted if len(self._hosts) > 1 else "any")
         self._spread = spread
+        self._newest = ""
+        """The timeline of the primary that was promoted last, of those that `watch` has found."""
         self._connections: weakref.WeakKeyDictionary[asyncpg.Connection, Host] = weakref.WeakKeyDictionary()
 
     async def connect(self, **options: Any) -> asyncpg.Connection:
@@ -106,22 +109,35 @@ class PostgresHosts:
         running for long. Runs until canceled; returns at once for a single host, or if any host will do."""
         if len(self._hosts) == 1 or self._wanted != _READ_WRITE:
             return
-        idle = 0.0
+        idle = _IDLE_S
         while True:
-            await asyncio.sleep(_SUSPICIOUS_S)
+            began = time.monotonic()
+            if idle >= _IDLE_S or waits():
+                idle = 0.0
+                primary = await self._primary()
+                if primary is not None:
+                    self.drop({host for host in self._hosts if host != primary})
+            # A host that vanished takes longer than that.
+            await asyncio.sleep(max(0.0, _SUSPICIOUS_S - (time.monotonic() - began)))
             idle += _SUSPICIOUS_S
-            if idle < _IDLE_S and not waits():
-                continue
-            idle = 0.0
-            primary = await self._primary()
-            if primary is not None:
-                self.drop({host for host in self._hosts if host != primary})
 
     async def _primary(self) -> Host | None:
-        """Returns the host that was made the primary last; None if none answers."""
-        timelines = await asyncio.gather(*map(self._timeline, self._hosts))
-        newest, place = max((timeline, place) for place, timeline in enumerate(timelines))
-        return self._hosts[place] if newest else None
+        """Returns the host that was made the primary last; None if none answers. One that was promoted later than any found
+        before is returned at once: a host that vanished would delay all others."""
+        timelines = {asyncio.create_task(self._timeline(host)): host for host in self._hosts}
+        left, newest, primary = set(timelines), "", None
+        try:
+            while left and (not self._newest or newest <= self._newest):
+                done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+                for each in done:
+                    if each.result() > newest:
+                        newest, primary = each.result(), timelines[each]
+        finally:
+            for each in left:
+                each.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+        self._newest = max(self._newest, newest)
+        return primary
 
     async def _timeline(self, host: Host) -> str:
         """Returns the timeline of a primary; empty for other hosts, and for one that does not answer."""
