@@ -97,7 +97,7 @@ export class SessionHandle {
     return forkSession(this.caller, this.ref, newSessionId, options, call);
   }
 
-  /** Deletes the session, with `purgeMemories` also memories from it; with `uid` only that one. Reason: VERSION_MISMATCH (of the uid). */
+  /** Deletes the session, with `purgeMemories` also memories from it and its archives; with `uid` only that one. Reason: VERSION_MISMATCH (of the uid). */
   delete(options: { purgeMemories?: boolean | undefined; uid?: string | undefined } = {}, call?: CallOptions): Promise<DeleteSessionResponse> {
     return this.caller.raw(SessionService).deleteSession({ session: this.ref, ...options }, call);
   }

@@ -15,6 +15,7 @@ from threadkeep.messages import new_event_id
 
 from ..config.retention import PolicyEntry, read_policies, read_storage_options
 from ..config.settings import ConfigError, Settings
+from ..domain.erasure import ErasureScope
 from ..domain.model import SECOND_NS, Caller
 from ..domain.retention.policies import Action, Form, RetentionPolicy
 from ..domain.retention.receipts import Outcome, Receipt
@@ -22,30 +23,44 @@ from ..domain.sweeping import SweepGuard
 from ..providers.archives.base import Storage, StorageFailed
 from ..providers.archives.directory import Directory
 from ..service.retention.archive import Archive
+from ..service.retention.erasing import ArchiveErasure
 from ..service.retention.guard import RetentionGuard
 from ..service.retention.runner import BeforeDelete, RetentionRunner
 from ..service.retention.service import RetentionParts, RetentionService
 from ..service.retention.worker import RetentionWorker
+from ..store.contract.maintenance import StoreInfo
 from ..store.contract.store import Store
 from ..transport.audit.trail import Trail
-from ..transport.auth import DEFAULT_TENANT
 from ..transport.rpc import Service
 from .compaction import end
 
 
+def open_archive(settings: Settings, info: StoreInfo) -> Archive | None:
+    """Returns the archive, also without policies: erasures reach it. Raises ConfigError."""
+    return Archive(_storage(settings), bytes.fromhex(info.token_key)) if settings.retention_archive else None
+
+
+def archive_erasure(archive: Archive | None, store: Store, trail: Trail | None) -> ArchiveErasure | None:
+    """Returns what erases archives."""
+    return None if archive is None else ArchiveErasure(archive, store, _noted(trail))
+
+
 @asynccontextmanager
 async def open_retention(
-    settings: Settings, store: Store, services: Sequence[Service], before_delete: BeforeDelete | None, trail: Trail | None
+    settings: Settings,
+    store: Store,
+    archive: Archive | None,
+    services: Sequence[Service],
+    before_delete: BeforeDelete | None,
+    trail: Trail | None,
 ) -> AsyncIterator[RetentionService]:
     """Runs the policies while the context is open, if there are any. `services` are read at calls. Raises ConfigError."""
-    if settings.retention_policies_file is None:
+    if settings.retention_policies_file is None or archive is None:
         yield RetentionService()
         return
     from ..transport.in_process.transfer import SessionTransfer  # the code of exports, which other servers need not load
 
     policies = _policies(settings, settings.retention_policies_file)
-    info = await store.info(DEFAULT_TENANT, totals=False)
-    archive = Archive(_storage(settings), bytes.fromhex(info.token_key))
     transfer = SessionTransfer(services)
     runner = RetentionRunner(
         store,
@@ -133,5 +148,15 @@ def _audited(trail: Trail | None) -> Callable[[Receipt], None]:
         about |= {"policy": receipt.policy, "receipt": receipt.id, "events": receipt.events}
         outcome = "OK" if receipt.outcome is Outcome.DELETED else receipt.outcome.name
         trail.call("retention", Caller(receipt.tenant), about).note(outcome)
+
+    return note
+
+
+def _noted(trail: Trail | None) -> Callable[[str, ErasureScope, int], None]:
+    def note(tenant: str, scope: ErasureScope, archives: int) -> None:
+        if trail is not None:
+            trail.call("retention", Caller(tenant), {"app": scope.app, "user_id": scope.user_id, "archives": archives}).note(
+                "ERASED"
+            )
 
     return note

@@ -93,7 +93,7 @@ from .master_keys import key_setting, open_master_keys
 from .open_files import most_connections
 from .quotas import Quotas, open_storage_quota, quotas_of
 from .receipts import open_receipt_key
-from .retention import open_retention, sweep_guard
+from .retention import archive_erasure, open_archive, open_retention, sweep_guard
 from .search import SearchServices, open_search
 from .telemetry import Telemetry, exporting, open_telemetry, with_ports
 
@@ -159,8 +159,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         search = await stack.enter_async_context(open_search(settings, store, codec, limits, telemetry.meters))
         quota = await stack.enter_async_context(open_storage_quota(settings, store))
         sessions = SessionService(store, limits, time.time_ns, new_event_id, search.before_delete, quota)
-        receipts = Receipts(info.store_id, open_receipt_key(settings.receipt_key_file))
-        erasures = ErasureService(store, receipts, time.time_ns)
+        receipts, archive = Receipts(info.store_id, open_receipt_key(settings.receipt_key_file)), open_archive(settings, info)
+        erasures = ErasureService(store, receipts, time.time_ns, archive_erasure(archive, store, trail))
         removals = RemovalService(store, receipts, limits, time.time_ns, quota)
         events = EventService(store, sessions, limits, time.time_ns, quota)
         compacting = await stack.enter_async_context(open_compaction(settings, store, codec, counter, limits, telemetry.meters))
@@ -171,11 +171,11 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
             store, sessions, quota, erasures, events, removals, limits, seal, counter, compacting, feed, search, append_streams
         )
         fleet = await stack.enter_async_context(open_fleet(settings, store, version("threadkeep")))
-        retention = await stack.enter_async_context(open_retention(settings, store, services, search.before_delete, trail))
+        retained = open_retention(settings, store, archive, services, search.before_delete, trail)
+        retention = await stack.enter_async_context(retained)
         services.append(_about(settings, store, search, limits, seal, quotas, counter, compacting.model, fleet, retention))
         services = _around(services, quotas, trail)
-        sweeper = _sweeper(stack, settings, sessions, store)
-        logins = FailedLogins(settings.max_failed_logins)
+        sweeper, logins = _sweeper(stack, settings, sessions, store), FailedLogins(settings.max_failed_logins)
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls, memory = CallLimit(settings.max_calls), MemoryRoute(search.memory, authenticator, trail)
         sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats)

@@ -49,6 +49,12 @@ def test_sessions_are_archived_to_s3_and_restored_and_stay_while_it_fails(
             for event in (before, after):
                 event.ClearField("record_time")
             assert after == before
+            s3.failing = 403
+            with pytest.raises(errors.ArchiveFailed):
+                client.delete_user("ann")
+            s3.failing = 0
+            assert client.delete_user("ann").deleted_archives == 1
+            assert [name for name in s3.objects if "user=ann" in name] == []
     assert "test-secret" not in caplog.text
 
 

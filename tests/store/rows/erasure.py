@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from tests.support.codec import draft
 from tests.support.memories import ingest, memory, of_event, remember, remembered
 from tests.support.sessions import TENANT, append, create, read, ref, search, session_with
 from threadkeep_server.domain.erasure import Erased, Erasure, ErasureScope, digest_of
-from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.errors import InvalidField, StoreUnavailable
 from threadkeep_server.domain.feed import ChangeKind, FeedScope
 from threadkeep_server.domain.memories import MemoryScope
 from threadkeep_server.domain.scopes import UserScope
@@ -50,6 +51,26 @@ async def left(store: Store, tenant: str = TENANT) -> list[str]:
 
 
 class ErasureRows:
+    async def test_an_erasure_ends_after_its_last_step(self, store: Store) -> None:
+        await fill(store)
+        wanted, starts, answers = Erasure(TENANT, "", WHOLE_USER, NOW), [], [False, None, True]
+
+        async def last(start_time: int) -> bool:
+            starts.append(start_time)
+            assert await left(store) == ["b-shop"], "the sessions are gone before"
+            if (answer := answers.pop(0)) is None:
+                raise StoreUnavailable("the archive failed")
+            return answer
+
+        unfinished = await store.erase(wanted, _LONG, last)
+        assert (unfinished.finish_time, unfinished.ids_digest, unfinished.sessions) == (None, "", 3)
+        later = replace(wanted, now=NOW + 1)
+        with pytest.raises(StoreUnavailable):
+            await store.erase(later, _LONG, last)
+        ended = await store.erase(later, _LONG, last)
+        assert (ended.finish_time is not None, ended.sessions, ended.start_time) == (True, 3, NOW)
+        assert starts == [NOW] * 3
+
     @pytest.mark.parametrize(
         ("scope", "gone"),
         [

@@ -61,12 +61,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.reply(404, b"<Error><Code>NoSuchKey</Code></Error>")
 
     def list(self, query: dict[str, list[str]]) -> None:
-        found = sorted(each for each in self.state.objects if each.startswith(query.get("prefix", [""])[0]))
+        prefix, delimiter = query.get("prefix", [""])[0], query.get("delimiter", [""])[0]
+        found = sorted(each for each in self.state.objects if each.startswith(prefix))
+        folders = set()
+        if delimiter:
+            below = {each: each.removeprefix(prefix).partition(delimiter) for each in found}
+            folders = {prefix + "".join(parts[:2]) for parts in below.values() if parts[1]}
+            found = [each for each, parts in below.items() if not parts[1]]
         contents = "".join(
             f"<Contents><Key>{escape(each)}</Key><Size>{len(self.state.objects[each])}</Size><ETag>e</ETag>"
             "<LastModified>2026-11-28T10:00:00.000Z</LastModified></Contents>"
             for each in found
         )
+        contents += "".join(f"<CommonPrefixes><Prefix>{escape(each)}</Prefix></CommonPrefixes>" for each in sorted(folders))
         self.reply(200, f"<ListBucketResult><IsTruncated>false</IsTruncated>{contents}</ListBucketResult>".encode())
 
     def do_POST(self) -> None:

@@ -20,7 +20,7 @@ from threadkeep_server.domain.retention.receipts import Outcome
 from threadkeep_server.domain.sweeping import Hold, SweepGuard
 from threadkeep_server.providers.archives.base import StorageFailed
 from threadkeep_server.providers.archives.directory import Directory
-from threadkeep_server.service.retention.archive import Archive
+from threadkeep_server.service.retention.archive import Archive, Named
 from threadkeep_server.service.retention.guard import RetentionGuard
 from threadkeep_server.service.retention.runner import Restored, RetentionRunner
 from threadkeep_server.service.retention.worker import RetentionWorker
@@ -183,7 +183,7 @@ async def test_a_deletion_whose_outcome_is_unknown_is_settled_by_the_next_run(
     await parts.runner.run(TENANT, 9)
     assert await gone(parts)
     assert parts.files("pending/*/*") == 0
-    outcomes = [each.outcome for each in await parts.archive.receipts(TENANT, lambda *_: True, 9)]
+    outcomes = [each.outcome for each in await parts.archive.receipts(TENANT, Named(), 9)]
     assert outcomes.count(Outcome.DELETED) == 1
     found = await parts.archive.archived(TENANT, ref())
     assert found is not None

@@ -51,8 +51,14 @@ async def test_objects_are_stored_listed_replaced_and_removed(storage: Storage, 
     assert await storage.get("archives/tenant=b/1.json") == b"two"
     assert list(await storage.names("archives")) == sorted([NAME, "archives/tenant=b/1.json"])
     assert list(await storage.names("archives/tenant=b")) == ["archives/tenant=b/1.json"]
+    assert list(await storage.folders("archives")) == ["archives/tenant=a%2Fb", "archives/tenant=b"]
+    assert list(await storage.folders("nowhere")) == []
     await storage.remove(NAME)
     assert await storage.get(NAME) is None
+    for folder in ("archives/tenant=a%2Fb", "nowhere", "runs"):
+        await storage.prune(folder)
+    assert list(await storage.folders("archives")) == ["archives/tenant=b"]
+    assert list(await storage.names("runs")) == ["runs/1.json"]
 
 
 async def test_a_storage_that_fails_is_reported_without_its_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +84,8 @@ async def test_a_directory_has_no_names_outside_and_no_partial_files(tmp_path: P
     await storage.put("a/b", b"x")
     (tmp_path / "archive" / "a" / ".killed.partial").write_bytes(b"half")
     assert list(await storage.names("a")) == ["a/b"]
+    await storage.prune("a")
+    assert [path.name for path in (tmp_path / "archive" / "a").iterdir()] == ["b"]
     assert (tmp_path / "archive" / "a" / "b").stat().st_mode & 0o077 == 0
     with pytest.raises(StorageFailed, match=r"Is a directory|Not a directory"):
         await storage.put("a/b/c", b"x")

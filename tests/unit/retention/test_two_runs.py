@@ -12,7 +12,7 @@ from threadkeep_server.domain.model import NewSession, Session, SessionRef
 from threadkeep_server.domain.retention.policies import Action, Form, RetentionPolicy
 from threadkeep_server.domain.retention.receipts import Outcome
 from threadkeep_server.providers.archives.directory import Directory
-from threadkeep_server.service.retention.archive import Archive
+from threadkeep_server.service.retention.archive import Archive, Named
 from threadkeep_server.service.retention.runner import BeforeDelete, Restored, RetentionRunner
 from threadkeep_server.store.inmemory import InMemoryStore
 
@@ -44,7 +44,7 @@ async def test_a_run_that_settles_what_another_is_about_to_delete_leaves_its_arc
 
     async def other_run_settles(tenant: str, _: Session) -> bool:
         assert await runner().settle(tenant) == []
-        [changed] = await archive.receipts(tenant, lambda *_: True, 10)
+        [changed] = await archive.receipts(tenant, Named(), 10)
         assert changed.outcome is Outcome.CHANGED
         return True
 

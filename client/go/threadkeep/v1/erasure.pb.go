@@ -58,9 +58,13 @@ type ErasureReceipt struct {
 	// Ed25519 signature of the UTF-8 bytes of `statement`. Empty if the server has no receipt_key_file.
 	Signature []byte `protobuf:"bytes,11,opt,name=signature,proto3" json:"signature,omitempty"`
 	// Id of the key: the first 16 hexadecimal digits of the SHA-256 of the public key, in its 32 raw bytes.
-	KeyId         string `protobuf:"bytes,12,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	KeyId string `protobuf:"bytes,12,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+	// docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+	// the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+	DeletedArchives *int64 `protobuf:"varint,13,opt,name=deleted_archives,json=deletedArchives,proto3,oneof" json:"deleted_archives,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ErasureReceipt) Reset() {
@@ -177,11 +181,18 @@ func (x *ErasureReceipt) GetKeyId() string {
 	return ""
 }
 
+func (x *ErasureReceipt) GetDeletedArchives() int64 {
+	if x != nil && x.DeletedArchives != nil {
+		return *x.DeletedArchives
+	}
+	return 0
+}
+
 var File_threadkeep_v1_erasure_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_erasure_proto_rawDesc = "" +
 	"\n" +
-	"\x1bthreadkeep/v1/erasure.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf2\x03\n" +
+	"\x1bthreadkeep/v1/erasure.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x04\n" +
 	"\x0eErasureReceipt\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x129\n" +
@@ -199,7 +210,9 @@ const file_threadkeep_v1_erasure_proto_rawDesc = "" +
 	"\tstatement\x18\n" +
 	" \x01(\tR\tstatement\x12\x1c\n" +
 	"\tsignature\x18\v \x01(\fR\tsignature\x12\x15\n" +
-	"\x06key_id\x18\f \x01(\tR\x05keyIdBU\n" +
+	"\x06key_id\x18\f \x01(\tR\x05keyId\x12.\n" +
+	"\x10deleted_archives\x18\r \x01(\x03H\x00R\x0fdeletedArchives\x88\x01\x01B\x13\n" +
+	"\x11_deleted_archivesBU\n" +
 	"\x11dev.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3"
 
 var (
@@ -234,6 +247,7 @@ func file_threadkeep_v1_erasure_proto_init() {
 	if File_threadkeep_v1_erasure_proto != nil {
 		return
 	}
+	file_threadkeep_v1_erasure_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -1466,8 +1466,8 @@ type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Session to delete.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
-	// session.user_id is then REQUIRED, unless the session exists.
+	// If true, also deletes the memories of its owner that came from the session, and its archives of retention, also if it does not
+	// exist any more; session.user_id is then REQUIRED, unless the session exists.
 	PurgeMemories bool `protobuf:"varint,2,opt,name=purge_memories,json=purgeMemories,proto3" json:"purge_memories,omitempty"`
 	// Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
 	// under the same name, nothing is deleted and VERSION_MISMATCH is returned. Empty means any.
@@ -1536,6 +1536,8 @@ type DeleteSessionResponse struct {
 	DeletedEvents int64 `protobuf:"varint,2,opt,name=deleted_events,json=deletedEvents,proto3" json:"deleted_events,omitempty"`
 	// Number of memories deleted with it.
 	DeletedMemories int64 `protobuf:"varint,3,opt,name=deleted_memories,json=deletedMemories,proto3" json:"deleted_memories,omitempty"`
+	// Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+	DeletedArchives *int64 `protobuf:"varint,4,opt,name=deleted_archives,json=deletedArchives,proto3,oneof" json:"deleted_archives,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1587,6 +1589,13 @@ func (x *DeleteSessionResponse) GetDeletedEvents() int64 {
 func (x *DeleteSessionResponse) GetDeletedMemories() int64 {
 	if x != nil {
 		return x.DeletedMemories
+	}
+	return 0
+}
+
+func (x *DeleteSessionResponse) GetDeletedArchives() int64 {
+	if x != nil && x.DeletedArchives != nil {
+		return *x.DeletedArchives
 	}
 	return 0
 }
@@ -2215,11 +2224,13 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\x14DeleteSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12%\n" +
 	"\x0epurge_memories\x18\x02 \x01(\bR\rpurgeMemories\x12\x10\n" +
-	"\x03uid\x18\x03 \x01(\tR\x03uid\"\x83\x01\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\"\xc8\x01\n" +
 	"\x15DeleteSessionResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\x12%\n" +
 	"\x0edeleted_events\x18\x02 \x01(\x03R\rdeletedEvents\x12)\n" +
-	"\x10deleted_memories\x18\x03 \x01(\x03R\x0fdeletedMemories\"\x8a\x01\n" +
+	"\x10deleted_memories\x18\x03 \x01(\x03R\x0fdeletedMemories\x12.\n" +
+	"\x10deleted_archives\x18\x04 \x01(\x03H\x00R\x0fdeletedArchives\x88\x01\x01B\x13\n" +
+	"\x11_deleted_archives\"\x8a\x01\n" +
 	"\x1cDeleteExpiredSessionsRequest\x122\n" +
 	"\x06before\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x06before\x12\x15\n" +
 	"\x03app\x18\x02 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
@@ -2433,6 +2444,7 @@ func file_threadkeep_v1_session_service_proto_init() {
 	}
 	file_threadkeep_v1_session_service_proto_msgTypes[7].OneofWrappers = []any{}
 	file_threadkeep_v1_session_service_proto_msgTypes[10].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[17].OneofWrappers = []any{}
 	file_threadkeep_v1_session_service_proto_msgTypes[18].OneofWrappers = []any{}
 	file_threadkeep_v1_session_service_proto_msgTypes[20].OneofWrappers = []any{}
 	file_threadkeep_v1_session_service_proto_msgTypes[22].OneofWrappers = []any{}

@@ -80,22 +80,24 @@ type SessionServiceClient interface {
 	MoveSession(ctx context.Context, in *MoveSessionRequest, opts ...grpc.CallOption) (*MoveSessionResponse, error)
 	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
 	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-	// Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+	// Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+	// deleted, and its archives may be left; repeat the call).
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.
 	DeleteExpiredSessions(ctx context.Context, in *DeleteExpiredSessionsRequest, opts ...grpc.CallOption) (*DeleteExpiredSessionsResponse, error)
-	// Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-	// the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+	// Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+	// What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
 	// ErasureReceipt.
-	// Errors: INVALID_FIELD, PERMISSION_DENIED.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
 	DeleteUser(ctx context.Context, in *DeleteUserRequest, opts ...grpc.CallOption) (*DeleteUserResponse, error)
-	// Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-	// for DeleteUser.
-	// Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+	// Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+	// as for DeleteUser.
+	// Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
 	DeleteApp(ctx context.Context, in *DeleteAppRequest, opts ...grpc.CallOption) (*DeleteAppResponse, error)
-	// Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-	// Errors: INVALID_FIELD, PERMISSION_DENIED.
+	// Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+	// DeleteUser.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
 	DeleteByLabel(ctx context.Context, in *DeleteByLabelRequest, opts ...grpc.CallOption) (*DeleteByLabelResponse, error)
 }
 
@@ -272,22 +274,24 @@ type SessionServiceServer interface {
 	MoveSession(context.Context, *MoveSessionRequest) (*MoveSessionResponse, error)
 	// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
 	// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-	// Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+	// Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+	// deleted, and its archives may be left; repeat the call).
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them automatically.
 	// Errors: INVALID_FIELD, PERMISSION_DENIED.
 	DeleteExpiredSessions(context.Context, *DeleteExpiredSessionsRequest) (*DeleteExpiredSessionsResponse, error)
-	// Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-	// the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+	// Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+	// What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
 	// ErasureReceipt.
-	// Errors: INVALID_FIELD, PERMISSION_DENIED.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
 	DeleteUser(context.Context, *DeleteUserRequest) (*DeleteUserResponse, error)
-	// Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-	// for DeleteUser.
-	// Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+	// Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+	// as for DeleteUser.
+	// Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
 	DeleteApp(context.Context, *DeleteAppRequest) (*DeleteAppResponse, error)
-	// Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-	// Errors: INVALID_FIELD, PERMISSION_DENIED.
+	// Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+	// DeleteUser.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
 	DeleteByLabel(context.Context, *DeleteByLabelRequest) (*DeleteByLabelResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()
 }

@@ -31,7 +31,8 @@ class AsyncErasures(AsyncConnection):
         progress: Progress | None = None,
         timeout: float | None = None,
     ) -> ErasureReceipt:
-        """Delete everything of a user: sessions, memories, policies and, with all apps, consumers.
+        """Delete everything of a user: sessions, their archives, memories, policies and, with all apps, consumers. Raises
+        ArchiveFailed while archives are out of reach; a repeated call continues.
 
         `app`: by default the client's; "" is what has no app. Without one, or with `any_app`, all apps.
         """
@@ -44,7 +45,8 @@ class AsyncErasures(AsyncConnection):
     async def delete_app(
         self, app: str, *, request_id: str = "", progress: Progress | None = None, timeout: float | None = None
     ) -> ErasureReceipt:
-        """Delete everything of an app: the sessions and memories of all users, and policies. "" is what has no app."""
+        """Delete everything of an app: the sessions, their archives and memories of all users, and policies. "" is what has
+        no app."""
         request = ss.DeleteAppRequest(app=encodable(app, "app"), request_id=encodable(request_id, "request_id"))
         stubs = await self._stubs()
         return await _repeated(lambda: self._call(stubs.sessions.DeleteApp, request, timeout), progress)

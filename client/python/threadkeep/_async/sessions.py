@@ -195,8 +195,9 @@ class AsyncSessions(AsyncConnection):
     async def delete_session(
         self, session: SessionLike, *, purge_memories: bool = False, uid: str = "", timeout: float | None = None
     ) -> ss.DeleteSessionResponse:
-        """Delete a session and its events, and with `purge_memories` the memories that came from it. `deleted` is false if it
-        did not exist. With `uid` only the session that has it: raises VersionMismatch if another one has its name now."""
+        """Delete a session and its events, and with `purge_memories` the memories that came from it and its archives. `deleted`
+        is false if it did not exist. With `uid` only the session that has it: raises VersionMismatch if another one has its
+        name now."""
         request = ss.DeleteSessionRequest(session=self._ref(session), purge_memories=purge_memories, uid=uid)
         return await self._call((await self._stubs()).sessions.DeleteSession, request, timeout)
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bthreadkeep/v1/erasure.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd2\x02\n\x0e\x45rasureReceipt\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12.\n\nstart_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inish_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10\x64\x65leted_sessions\x18\x04 \x01(\x03\x12\x16\n\x0e\x64\x65leted_events\x18\x05 \x01(\x03\x12\x18\n\x10\x64\x65leted_memories\x18\x06 \x01(\x03\x12\x1a\n\x12\x64\x65leted_embeddings\x18\x07 \x01(\x03\x12\x19\n\x11\x64\x65leted_consumers\x18\x08 \x01(\x03\x12\x12\n\nids_digest\x18\t \x01(\t\x12\x11\n\tstatement\x18\n \x01(\t\x12\x11\n\tsignature\x18\x0b \x01(\x0c\x12\x0e\n\x06key_id\x18\x0c \x01(\tBU\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bthreadkeep/v1/erasure.proto\x12\rthreadkeep.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x86\x03\n\x0e\x45rasureReceipt\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12.\n\nstart_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inish_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10\x64\x65leted_sessions\x18\x04 \x01(\x03\x12\x16\n\x0e\x64\x65leted_events\x18\x05 \x01(\x03\x12\x18\n\x10\x64\x65leted_memories\x18\x06 \x01(\x03\x12\x1a\n\x12\x64\x65leted_embeddings\x18\x07 \x01(\x03\x12\x19\n\x11\x64\x65leted_consumers\x18\x08 \x01(\x03\x12\x12\n\nids_digest\x18\t \x01(\t\x12\x11\n\tstatement\x18\n \x01(\t\x12\x11\n\tsignature\x18\x0b \x01(\x0c\x12\x0e\n\x06key_id\x18\x0c \x01(\t\x12\x1d\n\x10\x64\x65leted_archives\x18\r \x01(\x03H\x00\x88\x01\x01\x42\x13\n\x11_deleted_archivesBU\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,5 +34,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_ERASURERECEIPT']._serialized_start=80
-  _globals['_ERASURERECEIPT']._serialized_end=418
+  _globals['_ERASURERECEIPT']._serialized_end=470
 # @@protoc_insertion_point(module_scope)

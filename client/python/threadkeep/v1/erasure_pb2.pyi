@@ -31,6 +31,7 @@ class ErasureReceipt(google.protobuf.message.Message):
     STATEMENT_FIELD_NUMBER: builtins.int
     SIGNATURE_FIELD_NUMBER: builtins.int
     KEY_ID_FIELD_NUMBER: builtins.int
+    DELETED_ARCHIVES_FIELD_NUMBER: builtins.int
     request_id: builtins.str
     """Id of the request, chosen by the caller, at most 255 bytes. A repeated request with the same id and scope
     continues what an earlier call left, and returns the same receipt for 30 days after its end; it deletes nothing that was
@@ -61,6 +62,11 @@ class ErasureReceipt(google.protobuf.message.Message):
     """Ed25519 signature of the UTF-8 bytes of `statement`. Empty if the server has no receipt_key_file."""
     key_id: builtins.str
     """Id of the key: the first 16 hexadecimal digits of the SHA-256 of the public key, in its 32 raw bytes."""
+    deleted_archives: builtins.int
+    """Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+    docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+    the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+    """
     @property
     def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Time of the first call."""
@@ -84,8 +90,10 @@ class ErasureReceipt(google.protobuf.message.Message):
         statement: builtins.str = ...,
         signature: builtins.bytes = ...,
         key_id: builtins.str = ...,
+        deleted_archives: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["finish_time", b"finish_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["deleted_consumers", b"deleted_consumers", "deleted_embeddings", b"deleted_embeddings", "deleted_events", b"deleted_events", "deleted_memories", b"deleted_memories", "deleted_sessions", b"deleted_sessions", "finish_time", b"finish_time", "ids_digest", b"ids_digest", "key_id", b"key_id", "request_id", b"request_id", "signature", b"signature", "start_time", b"start_time", "statement", b"statement"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_deleted_archives", b"_deleted_archives", "deleted_archives", b"deleted_archives", "finish_time", b"finish_time", "start_time", b"start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_deleted_archives", b"_deleted_archives", "deleted_archives", b"deleted_archives", "deleted_consumers", b"deleted_consumers", "deleted_embeddings", b"deleted_embeddings", "deleted_events", b"deleted_events", "deleted_memories", b"deleted_memories", "deleted_sessions", b"deleted_sessions", "finish_time", b"finish_time", "ids_digest", b"ids_digest", "key_id", b"key_id", "request_id", b"request_id", "signature", b"signature", "start_time", b"start_time", "statement", b"statement"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_deleted_archives", b"_deleted_archives"]) -> typing.Literal["deleted_archives"] | None: ...
 
 global___ErasureReceipt = ErasureReceipt

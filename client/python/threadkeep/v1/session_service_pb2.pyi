@@ -817,8 +817,8 @@ class DeleteSessionRequest(google.protobuf.message.Message):
     PURGE_MEMORIES_FIELD_NUMBER: builtins.int
     UID_FIELD_NUMBER: builtins.int
     purge_memories: builtins.bool
-    """If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
-    session.user_id is then REQUIRED, unless the session exists.
+    """If true, also deletes the memories of its owner that came from the session, and its archives of retention, also if it does not
+    exist any more; session.user_id is then REQUIRED, unless the session exists.
     """
     uid: builtins.str
     """Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
@@ -849,20 +849,26 @@ class DeleteSessionResponse(google.protobuf.message.Message):
     DELETED_FIELD_NUMBER: builtins.int
     DELETED_EVENTS_FIELD_NUMBER: builtins.int
     DELETED_MEMORIES_FIELD_NUMBER: builtins.int
+    DELETED_ARCHIVES_FIELD_NUMBER: builtins.int
     deleted: builtins.bool
     """False if the session did not exist."""
     deleted_events: builtins.int
     """Number of events deleted with it."""
     deleted_memories: builtins.int
     """Number of memories deleted with it."""
+    deleted_archives: builtins.int
+    """Number of archives deleted with it. Absent without purge_memories, and if the server has no archive."""
     def __init__(
         self,
         *,
         deleted: builtins.bool = ...,
         deleted_events: builtins.int = ...,
         deleted_memories: builtins.int = ...,
+        deleted_archives: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["deleted", b"deleted", "deleted_events", b"deleted_events", "deleted_memories", b"deleted_memories"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_deleted_archives", b"_deleted_archives", "deleted_archives", b"deleted_archives"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_deleted_archives", b"_deleted_archives", "deleted", b"deleted", "deleted_archives", b"deleted_archives", "deleted_events", b"deleted_events", "deleted_memories", b"deleted_memories"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_deleted_archives", b"_deleted_archives"]) -> typing.Literal["deleted_archives"] | None: ...
 
 global___DeleteSessionResponse = DeleteSessionResponse
 

@@ -176,7 +176,8 @@ class SessionServiceServicer(object):
     def DeleteSession(self, request, context):
         """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
         removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-        Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+        Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+        deleted, and its archives may be left; repeat the call).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -191,27 +192,28 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteUser(self, request, context):
-        """Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-        the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+        """Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+        What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
         ErasureReceipt.
-        Errors: INVALID_FIELD, PERMISSION_DENIED.
+        Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteApp(self, request, context):
-        """Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-        for DeleteUser.
-        Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+        """Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+        as for DeleteUser.
+        Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteByLabel(self, request, context):
-        """Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-        Errors: INVALID_FIELD, PERMISSION_DENIED.
+        """Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+        DeleteUser.
+        Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

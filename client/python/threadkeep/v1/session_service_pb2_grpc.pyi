@@ -99,7 +99,8 @@ class SessionServiceStub:
     ]
     """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
     removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-    Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+    Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+    deleted, and its archives may be left; repeat the call).
     """
 
     DeleteExpiredSessions: grpc.UnaryUnaryMultiCallable[
@@ -114,27 +115,28 @@ class SessionServiceStub:
         threadkeep.v1.session_service_pb2.DeleteUserRequest,
         threadkeep.v1.session_service_pb2.DeleteUserResponse,
     ]
-    """Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-    the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+    """Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+    What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
     ErasureReceipt.
-    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
     """
 
     DeleteApp: grpc.UnaryUnaryMultiCallable[
         threadkeep.v1.session_service_pb2.DeleteAppRequest,
         threadkeep.v1.session_service_pb2.DeleteAppResponse,
     ]
-    """Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-    for DeleteUser.
-    Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+    """Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+    as for DeleteUser.
+    Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
     """
 
     DeleteByLabel: grpc.UnaryUnaryMultiCallable[
         threadkeep.v1.session_service_pb2.DeleteByLabelRequest,
         threadkeep.v1.session_service_pb2.DeleteByLabelResponse,
     ]
-    """Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    """Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+    DeleteUser.
+    Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
     """
 
 class SessionServiceAsyncStub:
@@ -218,7 +220,8 @@ class SessionServiceAsyncStub:
     ]
     """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
     removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-    Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+    Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+    deleted, and its archives may be left; repeat the call).
     """
 
     DeleteExpiredSessions: grpc.aio.UnaryUnaryMultiCallable[
@@ -233,27 +236,28 @@ class SessionServiceAsyncStub:
         threadkeep.v1.session_service_pb2.DeleteUserRequest,
         threadkeep.v1.session_service_pb2.DeleteUserResponse,
     ]
-    """Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-    the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+    """Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+    What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
     ErasureReceipt.
-    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
     """
 
     DeleteApp: grpc.aio.UnaryUnaryMultiCallable[
         threadkeep.v1.session_service_pb2.DeleteAppRequest,
         threadkeep.v1.session_service_pb2.DeleteAppResponse,
     ]
-    """Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-    for DeleteUser.
-    Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+    """Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+    as for DeleteUser.
+    Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
     """
 
     DeleteByLabel: grpc.aio.UnaryUnaryMultiCallable[
         threadkeep.v1.session_service_pb2.DeleteByLabelRequest,
         threadkeep.v1.session_service_pb2.DeleteByLabelResponse,
     ]
-    """Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    """Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+    DeleteUser.
+    Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
     """
 
 class SessionServiceServicer(metaclass=abc.ABCMeta):
@@ -353,7 +357,8 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteSessionResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteSessionResponse]]:
         """Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
         removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-        Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+        Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+        deleted, and its archives may be left; repeat the call).
         """
 
     @abc.abstractmethod
@@ -372,10 +377,10 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.session_service_pb2.DeleteUserRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteUserResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteUserResponse]]:
-        """Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-        the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+        """Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+        What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
         ErasureReceipt.
-        Errors: INVALID_FIELD, PERMISSION_DENIED.
+        Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
         """
 
     @abc.abstractmethod
@@ -384,9 +389,9 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.session_service_pb2.DeleteAppRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteAppResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteAppResponse]]:
-        """Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-        for DeleteUser.
-        Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+        """Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+        as for DeleteUser.
+        Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
         """
 
     @abc.abstractmethod
@@ -395,8 +400,9 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.session_service_pb2.DeleteByLabelRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteByLabelResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteByLabelResponse]]:
-        """Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-        Errors: INVALID_FIELD, PERMISSION_DENIED.
+        """Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+        DeleteUser.
+        Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
         """
 
 def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

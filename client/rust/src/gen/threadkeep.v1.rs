@@ -1624,6 +1624,11 @@ pub struct ErasureReceipt {
     /// Id of the key: the first 16 hexadecimal digits of the SHA-256 of the public key, in its 32 raw bytes.
     #[prost(string, tag = "12")]
     pub key_id: ::prost::alloc::string::String,
+    /// Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+    /// docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+    /// the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+    #[prost(int64, optional, tag = "13")]
+    pub deleted_archives: ::core::option::Option<i64>,
 }
 /// Reports that events left the window or were replaced. Clients that keep a copy of the window remove the named events
 /// and place `inserted`: after a POPPED, an ERASED or a ReplaceSuffix at its end. After an AppendEvents with
@@ -3832,8 +3837,8 @@ pub struct DeleteSessionRequest {
     /// REQUIRED. Session to delete.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
-    /// If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
-    /// session.user_id is then REQUIRED, unless the session exists.
+    /// If true, also deletes the memories of its owner that came from the session, and its archives of retention, also if it does not
+    /// exist any more; session.user_id is then REQUIRED, unless the session exists.
     #[prost(bool, tag = "2")]
     pub purge_memories: bool,
     /// Precondition: Session.uid of the session to delete. If the session has another one, because it was deleted and created again
@@ -3853,6 +3858,9 @@ pub struct DeleteSessionResponse {
     /// Number of memories deleted with it.
     #[prost(int64, tag = "3")]
     pub deleted_memories: i64,
+    /// Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+    #[prost(int64, optional, tag = "4")]
+    pub deleted_archives: ::core::option::Option<i64>,
 }
 /// Request of DeleteExpiredSessions.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -4279,7 +4287,8 @@ pub mod session_service_client {
         }
         /// Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
         /// removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-        /// Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+        /// Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+        /// deleted, and its archives may be left; repeat the call).
         pub async fn delete_session(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteSessionRequest>,
@@ -4337,10 +4346,10 @@ pub mod session_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-        /// the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+        /// Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+        /// What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
         /// ErasureReceipt.
-        /// Errors: INVALID_FIELD, PERMISSION_DENIED.
+        /// Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
         pub async fn delete_user(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteUserRequest>,
@@ -4365,9 +4374,9 @@ pub mod session_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.SessionService", "DeleteUser"));
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-        /// for DeleteUser.
-        /// Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+        /// Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+        /// as for DeleteUser.
+        /// Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
         pub async fn delete_app(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteAppRequest>,
@@ -4392,8 +4401,9 @@ pub mod session_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.SessionService", "DeleteApp"));
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-        /// Errors: INVALID_FIELD, PERMISSION_DENIED.
+        /// Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+        /// DeleteUser.
+        /// Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
         pub async fn delete_by_label(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteByLabelRequest>,

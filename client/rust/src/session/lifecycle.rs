@@ -360,7 +360,7 @@ impl List<ListUsageRequest> {
 }
 
 impl Call<DeleteSessionRequest> {
-    /// Also deletes the memories that came from the session.
+    /// Also deletes the memories that came from the session, and its archives.
     pub fn purge_memories(mut self) -> Self {
         self.request.purge_memories = true;
         self

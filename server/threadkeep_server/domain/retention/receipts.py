@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -41,7 +41,7 @@ class Archived:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """The receipt of a session. `size`: bytes of its active window, an estimate. `archive`: None of a deletion alone. `time`:
-    of the outcome. `restored`: when its archive was restored last, 0: never."""
+    of the outcome. `restored`: when its archive was restored last, 0: never. `labels`: of the session; None if not known."""
 
     id: str
     run_id: str
@@ -60,6 +60,7 @@ class Receipt:
     archive: Archived | None = None
     reason: str = ""
     restored: int = 0
+    labels: Mapping[str, str] | None = None
 
     def ended(self, outcome: Outcome, time: int, reason: str = "") -> Receipt:
         """Returns the receipt with the outcome."""
@@ -117,7 +118,7 @@ class RunReceipt:
         return dict(Counter(each.outcome.value for each in self.receipts))
 
     def to_json(self) -> bytes:
-        """Returns the stored form, which names the receipts of the sessions."""
+        """Returns the stored form, which has the ids of the receipts, and names no session: an erasure need not change it."""
         own = {name: getattr(self, name) for name in ("id", "tenant", "began", "ended", "held", "more")}
         sums = {
             "events": sum(each.events for each in self.receipts if each.outcome is Outcome.DELETED),
@@ -127,10 +128,8 @@ class RunReceipt:
             {
                 "receipt": each.id,
                 "policy": each.policy,
-                "session": list(each.ref),
                 "uid": each.uid,
                 "outcome": each.outcome.value,
-                "archive": each.archive and each.archive.name,
                 "sha256": each.archive and each.archive.sha256,
             }
             for each in self.receipts

@@ -31,6 +31,14 @@ class Storage(Protocol):
         """Returns the names of the objects below a prefix, which is whole parts, in order. Raises StorageFailed."""
         ...
 
+    async def folders(self, prefix: str) -> Sequence[str]:
+        """Returns the names of the folders directly below a prefix, in order. Raises StorageFailed."""
+        ...
+
+    async def prune(self, prefix: str) -> None:
+        """Removes below a prefix what interrupted writes left, and empty folders, also those above. Raises StorageFailed."""
+        ...
+
     async def remove(self, name: str) -> None:
         """Removes an object, if there is one. Raises StorageFailed."""
         ...

@@ -35,6 +35,12 @@ class Directory:
     async def names(self, prefix: str) -> Sequence[str]:
         return await self._run(lambda: self._names(self._path(prefix) if prefix else self._root))
 
+    async def folders(self, prefix: str) -> Sequence[str]:
+        return await self._run(lambda: self._folders(self._path(prefix)))
+
+    async def prune(self, prefix: str) -> None:
+        await self._run(lambda: self._prune(self._path(prefix)))
+
     async def remove(self, name: str) -> None:
         await self._run(lambda: self._path(name).unlink(missing_ok=True))
 
@@ -51,6 +57,12 @@ class Directory:
         return self._root.joinpath(*parts)
 
     def _put(self, path: Path, content: bytes | Path) -> None:
+        try:
+            self._write(path, content)
+        except FileNotFoundError:  # another server removed the folder, which was empty
+            self._write(path, content)
+
+    def _write(self, path: Path, content: bytes | Path) -> None:
         self._make(path.parent)
         partial = path.with_name(f".{uuid.uuid4().hex}{_PARTIAL}")
         try:
@@ -94,10 +106,43 @@ class Directory:
 
     def _names(self, below: Path) -> list[str]:
         found = []
-        for directory, _, files in os.walk(below):
+        for directory, _, files in os.walk(below, onerror=_raised):
             at = Path(directory).relative_to(self._root)
             found += [(at / file).as_posix() for file in files if not file.endswith(_PARTIAL)]
         return sorted(found)
+
+    def _folders(self, below: Path) -> list[str]:
+        try:
+            return sorted(each.relative_to(self._root).as_posix() for each in below.iterdir() if each.is_dir())
+        except FileNotFoundError:
+            return []
+
+    def _prune(self, below: Path) -> None:
+        for directory, _, files in os.walk(below, topdown=False):
+            for file in files:
+                if file.endswith(_PARTIAL):
+                    Path(directory, file).unlink(missing_ok=True)
+            _remove_empty(Path(directory))
+        for above in below.parents:
+            if above == self._root or not _remove_empty(above):
+                return
+
+
+def _raised(error: OSError) -> None:
+    """A folder that cannot be read is not an empty one."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
+def _remove_empty(directory: Path) -> bool:
+    """Returns whether the directory is gone."""
+    try:
+        directory.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _private(path: str, flags: int) -> int:

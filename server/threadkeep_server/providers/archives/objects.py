@@ -58,6 +58,13 @@ class Objects:
                 found += [each["path"] for each in some]
         return sorted(found)
 
+    async def folders(self, prefix: str) -> Sequence[str]:
+        async with _explained(prefix):
+            return sorted((await obstore.list_with_delimiter_async(self._store, prefix))["common_prefixes"])
+
+    async def prune(self, prefix: str) -> None:
+        """Objects are stored whole or not at all, and there are no folders."""
+
     async def remove(self, name: str) -> None:
         async with _explained(name):
             try:

@@ -1,7 +1,9 @@
 """The archive: where receipts and archives of sessions are, written, read back and listed.
 
 `archives/tenant=T/app=A/user=U/session=S/` has everything of a session: archives by the id of their receipt, and the receipts.
-`pending/T/` has the receipts of sessions that are being deleted. `runs/T/` has the receipts of runs.
+`pending/T/` has the receipts of sessions that are being archived or deleted. `runs/T/` has the receipts of runs, without
+names of sessions. `erased/T/` has a tombstone for each receipt that was erased, `erasures/T/ERASURE/` a mark for each archive
+that an erasure removed. `archive-id` distinguishes the archive from another place, such as a directory where it is not mounted.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from urllib.parse import quote
 
 from ...domain.model import SessionRef
@@ -24,8 +27,23 @@ from ...providers.archives.forms import digest, pack, unpack
 _log = logging.getLogger(__name__)
 
 _LONGEST_PART = 200
-_RECEIPT = ".json"
+_RECEIPT, _MARK, _IDENTITY = ".json", b"\n", "archive-id"
 _BEFORE, _BETWEEN, _AFTER = b'{"mac": "', b'", "receipt":\n', b"}\n"
+
+
+class Named(NamedTuple):
+    """Sessions of an app, of a user, and with an id; None: any."""
+
+    app: str | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+
+
+class Stored(NamedTuple):
+    """What is stored by the id of a receipt in the folder of its session: the receipt, and its archive if it has one."""
+
+    folder: str
+    id: str
 
 
 class Archive:
@@ -60,41 +78,117 @@ class Archive:
             raise StorageFailed(f"the archive {archived.name} has other lines than were written: their checksum differs")
 
     async def begin(self, receipt: Receipt) -> None:
-        """Stores the receipt of a session that is about to be deleted."""
+        """Stores the receipt of a session that is about to be archived or deleted."""
         await self._storage.put(_pending(receipt), self._sealed(receipt))
 
     async def end(self, receipt: Receipt) -> None:
         """Stores the receipt with its outcome."""
         await self._storage.put(_receipt(receipt), self._sealed(receipt))
-        await self._storage.remove(_pending(receipt))
+        if await self.is_erased(receipt):
+            await self.discard(receipt)
+        else:
+            await self._storage.remove(_pending(receipt))
 
     async def discard(self, receipt: Receipt) -> None:
-        """Removes what a run stored for a session that it does not delete: its archive and its receipts, of which another run
-        may have stored one."""
-        if receipt.archive is not None:
-            await self._storage.remove(receipt.archive.name)
-        await self._storage.remove(_receipt(receipt))
+        """Removes what a run stored for a session that it does not delete, or that was erased: its archive and its receipts, of
+        which another run may have stored one."""
+        for name in await self._storage.names(place_of(receipt)):
+            if _id_in(name) == receipt.id:
+                await self._storage.remove(name)
         await self._storage.remove(_pending(receipt))
+
+    async def bury(self, tenant: str, receipt_id: str) -> None:
+        """Stores that what is stored by the id of a receipt is erased, also what is stored later."""
+        await self._storage.put(_tombstone(tenant, receipt_id), _MARK)
+
+    async def is_erased(self, receipt: Receipt) -> bool:
+        """Reports whether the receipt was erased."""
+        return await self._storage.get(_tombstone(receipt.tenant, receipt.id)) is not None
+
+    async def erase(self, tenant: str, receipt_id: str, names: Sequence[str], mark: str) -> int:
+        """Removes these objects, which are stored by the id of a receipt. Returns the number of archives among them. The mark
+        of an erasure, unless it is empty, is stored for each."""
+        archives = [name for name in names if not name.endswith(_RECEIPT)]
+        await self.bury(tenant, receipt_id)
+        if archives and mark:
+            await self._storage.put(f"{_marks(tenant)}/{mark}/{receipt_id}", _MARK)
+        for name in (*archives, *(set(names) - set(archives))):
+            await self._storage.remove(name)
+        return len(archives)
+
+    async def marked(self, tenant: str, mark: str) -> int:
+        """Returns the number of archives that an erasure removed."""
+        return len(await self._storage.names(f"{_marks(tenant)}/{mark}"))
+
+    async def forget_marks(self, tenant: str, before: str) -> None:
+        """Removes the marks of earlier erasures."""
+        for folder in await self._storage.folders(_marks(tenant)):
+            if folder.rpartition("/")[2] < before:
+                for name in await self._storage.names(folder):
+                    await self._storage.remove(name)
+                await self._storage.prune(folder)
+
+    async def prune(self, folder: str) -> None:
+        """Removes what interrupted writes left in a folder, and the empty folders in it and above."""
+        await self._storage.prune(folder)
+
+    async def places(
+        self, tenant: str, app: str | None = None, user_id: str | None = None, session_id: str | None = None
+    ) -> Sequence[str]:
+        """Returns the narrowest folders with all of a tenant, of an app, of a user, or of a session of a user; None: any."""
+        root = f"archives/{_part(tenant, 'tenant=')}"
+        if app is None and user_id is None:
+            return [root]
+        found = await self._storage.folders(root) if app is None else [f"{root}/{_part(app, 'app=')}"]
+        if user_id is not None:
+            found = [f"{each}/{_part(user_id, 'user=')}" for each in found]
+        if user_id is not None and session_id is not None:
+            found = [f"{each}/{_part(session_id, 'session=')}" for each in found]
+        return found
+
+    async def names(self, place: str) -> Sequence[str]:
+        """Returns the names of the archives and receipts in a folder."""
+        return await self._storage.names(place)
+
+    async def receipt_of(self, tenant: str, stored: Stored) -> Receipt | None:
+        """Returns the receipt of an archive, pending or not; None if there is none. Raises StorageFailed for one that was
+        changed by others."""
+        ended = f"{stored.folder}/{stored.id}{_RECEIPT}"
+        # Again: a run may end between two of these.
+        for name in (ended, f"pending/{_part(tenant)}/{stored.id}{_RECEIPT}", ended):
+            raw = await self._storage.get(name)
+            if raw is not None:
+                return self._opened(name, raw)
+        return None
 
     async def put(self, receipt: Receipt) -> None:
         """Stores a receipt again, after a change of it."""
         await self._storage.put(_receipt(receipt), self._sealed(receipt))
 
+    async def identity(self) -> str | None:
+        """Returns the id of the archive; None before the first run, and of a place that is not it."""
+        raw = await self._storage.get(_IDENTITY)
+        return None if raw is None else raw.decode(errors="replace").strip()
+
+    async def identify(self, archive_id: str) -> None:
+        """Stores the id of the archive."""
+        await self._storage.put(_IDENTITY, f"{archive_id}\n".encode())
+
     async def put_run(self, run: RunReceipt) -> None:
         """Stores the receipt of a run."""
         await self._storage.put(f"runs/{_part(run.tenant)}/{run.id}{_RECEIPT}", run.to_json())
 
-    async def pending(self, tenant: str) -> Sequence[Receipt]:
-        """Returns the receipts of sessions whose deletion is not known to have ended."""
-        return await self._read(await self._storage.names(f"pending/{_part(tenant)}"))
+    async def pending(self, tenant: str, *, strict: bool = False) -> Sequence[Receipt]:
+        """Returns the receipts of sessions whose deletion is not known to have ended. One that was changed by others is left
+        out, and logged; `strict`: raises StorageFailed."""
+        return await self._read(await self._storage.names(f"pending/{_part(tenant)}"), strict=strict)
 
-    async def receipts(
-        self, tenant: str, matches: Callable[[str, str, str], bool], limit: int, before: str = ""
-    ) -> Sequence[Receipt]:
-        """Returns receipts, the newest first: of sessions whose app, user and id, as they are quoted in names, match, and with
-        ids before `before`, if it is set. One that was changed by others is left out, and logged."""
-        names = await self._storage.names(f"archives/{_part(tenant, 'tenant=')}")
-        chosen = [each for each in names if each.endswith(_RECEIPT) and matches(*_session_in(each))]
+    async def receipts(self, tenant: str, wanted: Named, limit: int, before: str = "") -> Sequence[Receipt]:
+        """Returns receipts, the newest first, with ids before `before`, if it is set. One that was changed by others is left
+        out, and logged. Reads the names in the narrowest folders: storages list by name, and names begin with the session."""
+        names = [each for place in await self.places(tenant, *wanted) for each in await self._storage.names(place)]
+        session = "" if wanted.session_id is None else f"/{_part(wanted.session_id, 'session=')}/"
+        chosen = [each for each in names if each.endswith(_RECEIPT) and session in each]
         chosen = [each for each in chosen if not before or _id_in(each) < before]
         return await self._read(sorted(chosen, key=_id_in, reverse=True)[:limit])
 
@@ -109,7 +203,7 @@ class Archive:
                 return receipt
         return None
 
-    async def _read(self, names: Sequence[str]) -> list[Receipt]:
+    async def _read(self, names: Sequence[str], *, strict: bool = False) -> list[Receipt]:
         found = []
         for name in names:
             raw = await self._storage.get(name)
@@ -118,6 +212,8 @@ class Archive:
             try:
                 found.append(self._opened(name, raw))
             except StorageFailed as error:
+                if strict:
+                    raise
                 _log.warning("a receipt of retention is left out: %s", error)
         return found
 
@@ -143,16 +239,22 @@ class Archive:
         return hmac.new(self._key, text, hashlib.sha256).hexdigest().encode()
 
 
-def quoted(value: str) -> str:
-    """Returns an app, a user or a session id as it is in names of archives: a hash takes the place of the end of a long one."""
-    safe = quote(value, safe="")
-    if len(safe) <= _LONGEST_PART:
-        return safe
-    return f"{safe[: _LONGEST_PART - 65]}~{hashlib.sha256(value.encode()).hexdigest()}"
+def stored_of(name: str) -> Stored:
+    """Returns by what an object of a session is stored."""
+    return Stored(name.rpartition("/")[0], _id_in(name))
+
+
+def place_of(receipt: Receipt) -> str:
+    """Returns the folder of the session of a receipt."""
+    return _place(receipt.tenant, receipt.ref)
 
 
 def _part(value: str, prefix: str = "=") -> str:
-    return prefix + quoted(value)
+    """Returns a part of a name: a hash takes the place of the end of a long one."""
+    safe = quote(value, safe="")
+    if len(safe) <= _LONGEST_PART:
+        return prefix + safe
+    return f"{prefix}{safe[: _LONGEST_PART - 65]}~{hashlib.sha256(value.encode()).hexdigest()}"
 
 
 def _place(tenant: str, ref: SessionRef) -> str:
@@ -161,20 +263,23 @@ def _place(tenant: str, ref: SessionRef) -> str:
 
 
 def _receipt(receipt: Receipt) -> str:
-    return f"{_place(receipt.tenant, receipt.ref)}/{receipt.id}{_RECEIPT}"
+    return f"{place_of(receipt)}/{receipt.id}{_RECEIPT}"
 
 
 def _pending(receipt: Receipt) -> str:
     return f"pending/{_part(receipt.tenant)}/{receipt.id}{_RECEIPT}"
 
 
+def _tombstone(tenant: str, receipt_id: str) -> str:
+    return f"erased/{_part(tenant)}/{receipt_id}"
+
+
+def _marks(tenant: str) -> str:
+    return f"erasures/{_part(tenant)}"
+
+
 def _id_in(name: str) -> str:
     return name.rpartition("/")[2].partition(".")[0]
-
-
-def _session_in(name: str) -> tuple[str, str, str]:
-    _, _, app, user, session, _ = name.split("/")
-    return app.removeprefix("app="), user.removeprefix("user="), session.removeprefix("session=")
 
 
 def _pack(lines: Path, packed: Path, form: Form) -> tuple[int, str, str]:

@@ -1,14 +1,16 @@
 """Runs policies over a tenant: archives sessions and deletes those that did not change meanwhile.
 
-The order of the steps is such that a crash between two of them loses nothing: (1) the session is written to the archive, read
-back and compared; (2) its receipt is stored as pending; (3) the session is deleted, if it is what was archived; (4) the receipt
-is stored with the outcome. A run begins with the pending receipts of runs that ended before step 4.
+The order of the steps is such that a crash between two of them loses nothing: (1) its receipt is stored as pending; (2) the
+session is written to the archive, read back and compared, and the pending receipt names that; (3) the session is deleted, if it
+is what was archived; (4) the receipt is stored with the outcome. A run begins with the pending receipts of runs that ended
+before step 4.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,15 +18,17 @@ from typing import Protocol
 
 from ...domain.errors import SessionNotFound, ThreadkeepError
 from ...domain.model import Session, SessionRef
-from ...domain.retention.policies import Action, RetentionPolicy
+from ...domain.retention.policies import Action, Form, RetentionPolicy
 from ...domain.retention.receipts import Outcome, Receipt, RunPlace, RunReceipt
 from ...domain.state.state import StateName, StateQuery, StateScope
 from ...domain.sweeping import Hold
 from ...providers.archives.base import StorageFailed
+from ...store.contract.maintenance import MaintenanceStore
 from ...store.contract.sessions import SessionStore
 from ...store.contract.state import StateStore
 from .archive import Archive
 from .candidates import candidates
+from .identity import begin_archive
 
 _log = logging.getLogger(__name__)
 _NO_VALUES = StateQuery(limit=1)
@@ -62,7 +66,7 @@ class Transfer(Protocol):
         ...
 
 
-class RetentionStore(SessionStore, StateStore, Protocol):
+class RetentionStore(SessionStore, StateStore, MaintenanceStore, Protocol):
     """The part of the store that retention uses."""
 
 
@@ -140,6 +144,7 @@ class RetentionRunner:
     ) -> RunReceipt:
         """Archives and deletes up to `limit` sessions, those after the place of an earlier run, if one is given. Stops early if
         `alive` returns False. Raises StorageFailed if the archive cannot be used, StoreUnavailable."""
+        await begin_archive(self._store, self._archive)
         run_id, began = self._new_id(), self._clock()
         begin = since or RunPlace(began)
         receipts = [] if since else [each for each in await self.settle(tenant) if which.has(each.ref)]
@@ -162,6 +167,7 @@ class RetentionRunner:
 
     async def refuse(self, tenant: str, hold: Hold) -> RunReceipt:
         """Stores the receipt of a run that does nothing. Raises StorageFailed."""
+        await begin_archive(self._store, self._archive)
         now = self._clock()
         run = RunReceipt(self._new_id(), tenant, now, now, held=hold.value)
         await self._archive.put_run(run)
@@ -191,10 +197,10 @@ class RetentionRunner:
         Returns those of deletions. An archive stays, whatever the outcome: another run may be about to delete its session."""
         settled = []
         for receipt in await self._archive.pending(tenant):
-            try:
-                there = (await self._store.get_session(tenant, receipt.ref)).uid == receipt.uid
-            except SessionNotFound:
-                there = False
+            if await self._archive.is_erased(receipt):
+                await self._archive.discard(receipt)
+                continue
+            there = await is_stored(self._store, receipt)
             outcome = Outcome.CHANGED if there else Outcome.DELETED
             receipt = receipt.ended(outcome, self._clock(), "stored by another run than the one that began it")
             await self._archive.end(receipt)
@@ -203,6 +209,11 @@ class RetentionRunner:
             self._ended(receipt)
             settled.append(receipt)
         return settled
+
+    async def take_back(self, receipt: Receipt, restored: Restored) -> None:
+        """Deletes a session that a restore created from an archive that was erased meanwhile."""
+        if restored.created:
+            await self._store.delete_session(receipt.tenant, receipt.ref)
 
     async def _take(self, receipt: Receipt, planned: Planned) -> Receipt:
         try:
@@ -230,20 +241,39 @@ class RetentionRunner:
         seen = await self._store.get_session(receipt.tenant, receipt.ref)
         if seen.uid != receipt.uid or not policy.takes(seen, now):
             return receipt.ended(Outcome.CHANGED, self._clock(), "the session was changed")
+        receipt = replace(receipt, log_version=seen.log_version, events=seen.last_seq, labels=seen.labels)
+        await self._archive.begin(receipt)  # before there is an archive: an erasure that begins now finds it
         if policy.action is Action.ARCHIVE:
-            with TemporaryDirectory(prefix="threadkeep-archive-") as directory:
-                lines = Path(directory, "lines")
-                events = await self._transfer.write(receipt.tenant, seen.ref, lines)
-                if events != seen.last_seq:
-                    return receipt.ended(Outcome.CHANGED, self._clock(), "the session was changed while it was read")
-                receipt = replace(receipt, archive=await self._archive.store(receipt, lines, policy.form, events))
-        receipt = replace(receipt, log_version=seen.log_version, events=seen.last_seq)
-        await self._archive.begin(receipt)
+            written = await self._written(receipt, seen.ref, policy.form)
+            if written.archive is None or written.archive.events != seen.last_seq:
+                return written.ended(Outcome.CHANGED, self._clock(), "the session was changed while it was read")
+            receipt = written
+            await self._archive.begin(receipt)
         if self._before_delete is not None and not await self._before_delete(receipt.tenant, seen):
             return receipt.ended(Outcome.CHANGED, self._clock(), "its events are not in memory yet")
         if not await self._store.delete_unchanged(receipt.tenant, seen, state.version, self._clock()):
             return receipt.ended(Outcome.CHANGED, self._clock(), "the session was changed while it was archived")
         return receipt.ended(Outcome.DELETED, self._clock())
+
+    async def _written(self, receipt: Receipt, ref: SessionRef, form: Form) -> Receipt:
+        """Writes the archive of a session; returns the receipt with it. Raises TransferFailed, StorageFailed."""
+        try:
+            with TemporaryDirectory(prefix="threadkeep-archive-") as directory:
+                lines = Path(directory, "lines")
+                events = await self._transfer.write(receipt.tenant, ref, lines)
+                return replace(receipt, archive=await self._archive.store(receipt, lines, form, events))
+        except (TransferFailed, StorageFailed):
+            with suppress(StorageFailed):  # the next run finds the pending receipt
+                await self._archive.discard(receipt)
+            raise
+
+
+async def is_stored(store: SessionStore, receipt: Receipt) -> bool:
+    """Reports whether the session of a receipt is in the store."""
+    try:
+        return (await store.get_session(receipt.tenant, receipt.ref)).uid == receipt.uid
+    except SessionNotFound:
+        return False
 
 
 def _shown(counts: dict[str, int]) -> str:

@@ -13,11 +13,13 @@ from ...domain.model import Caller, SessionRef
 from ...domain.retention.receipts import Outcome, Receipt, RunPlace, RunReceipt
 from ...providers.archives.base import StorageFailed
 from ..access import own_app, own_ref, own_user
-from .archive import Archive, quoted
+from .archive import Archive, Named
 from .guard import RetentionGuard
 from .runner import Restored, RetentionRunner, Selection, Transfer, TransferFailed
 
 _log = logging.getLogger(__name__)
+
+_ERASED = "the archive was erased, and is not restored"
 
 MOST_SESSIONS = 1_000
 """Of one call."""
@@ -116,15 +118,9 @@ class RetentionService:
         """Returns receipts, the newest first. Raises RetentionNotConfigured, PermissionDenied, ArchiveFailed."""
         app = own_app(caller, query.app, "app")
         user_id = own_user(caller, query.user_id, "user_id") or ""
-        archive = self._needed().archive
-
-        wanted = (app, user_id or None, query.session_id or None)
-
-        def matches(*found: str) -> bool:
-            return all(each is None or quoted(each) == name for each, name in zip(wanted, found, strict=True))
-
+        wanted = Named(app, user_id or None, query.session_id or None)
         try:
-            return await archive.receipts(caller.tenant, matches, query.limit, query.before)
+            return await self._needed().archive.receipts(caller.tenant, wanted, query.limit, query.before)
         except StorageFailed as error:
             raise ArchiveFailed(str(error)) from None
 
@@ -137,10 +133,15 @@ class RetentionService:
             receipt = await parts.archive.archived(caller.tenant, ref, receipt_id)
             if receipt is None or receipt.archive is None:
                 raise SessionNotFound(ref)
+            if await parts.archive.is_erased(receipt):
+                raise ArchiveFailed(_ERASED)
             with TemporaryDirectory(prefix="threadkeep-archive-") as directory:
                 lines = Path(directory, "lines")
                 await parts.archive.fetch(receipt.archive, lines)
                 restored = await parts.transfer.read(caller.tenant, lines)
+            if await parts.archive.is_erased(receipt):
+                await parts.runner.take_back(receipt, restored)
+                raise ArchiveFailed(_ERASED)
             receipt = replace(receipt, restored=parts.clock())
             await parts.archive.put(receipt)
         except (StorageFailed, TransferFailed) as error:

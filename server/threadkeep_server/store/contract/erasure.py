@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -33,6 +33,10 @@ class UserPage:
     cursor: UserName | None = None
 
 
+LastStep = Callable[[int], Awaitable[bool]]
+"""A last step of an erasure, which began at a time. Returns False if more of it is left."""
+
+
 def erased_policies(scope: ErasureScope) -> Collection[PolicyScope]:
     """Returns the levels of the policies that go with the user or the app of the scope, where they name it."""
     if scope.labels:
@@ -45,7 +49,7 @@ def erased_policies(scope: ErasureScope) -> Collection[PolicyScope]:
 class ErasureStore(Protocol):
     """Deletes everything of a scope, and reports it."""
 
-    async def erase(self, wanted: Erasure, seconds: float) -> Erased:
+    async def erase(self, wanted: Erasure, seconds: float, last: LastStep | None = None) -> Erased:
         """Deletes the sessions of the scope that exist when the erasure begins, and, if wanted, the memories that exist when
         these are deleted; then the compaction policies of the user or the app, and, of a whole user, the consumers. Each
         session is deleted as by `delete_session`, and the feed reports it so. Of its parked changes those stay that hold no
@@ -53,7 +57,8 @@ class ErasureStore(Protocol):
 
         Works in parts, between which others write, and returns after about so many seconds if more is left. A call that is
         repeated with its request id and scope continues what an earlier one left; afterwards it returns the same result for
-        RECEIPTS_KEPT_NS. Without a request id the scope identifies the request until it is complete. Raises InvalidField for
+        RECEIPTS_KEPT_NS. `last`: what is to be done before the erasure ends; it does not end while that raises or returns
+        False. Without a request id the scope identifies the request until it is complete. Raises InvalidField for
         the id of a request with another scope.
         """
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from ...domain.erasure import SESSION, Erased, Erasure, ErasureScope, digest_of, id_line, memory_line
 from ...domain.errors import InvalidField
@@ -12,7 +13,7 @@ from ...domain.model import SessionRef
 from ...domain.state.state import StateName, StatePatch, StateRecord, StateScope
 from ..contract.codec import Codec
 from ..contract.compaction import StoredPolicy
-from ..contract.erasure import RECEIPTS_KEPT_NS, REQUEST_ID_USED, UserName, UserPage, erased_policies
+from ..contract.erasure import RECEIPTS_KEPT_NS, REQUEST_ID_USED, LastStep, UserName, UserPage, erased_policies
 from ..contract.memories import leaves_tombstone
 from .consumers import InMemoryConsumers
 from .logs import Log
@@ -27,16 +28,19 @@ class InMemoryErasures(InMemoryConsumers, InMemoryMemories, InMemoryStates):
         super().__init__(codec, clock)
         self._erasures: dict[tuple[str, str], tuple[str, Erased]] = {}
 
-    async def erase(self, wanted: Erasure, seconds: float) -> Erased:
+    async def erase(self, wanted: Erasure, seconds: float, last: LastStep | None = None) -> Erased:
         old = wanted.now - RECEIPTS_KEPT_NS
-        self._erasures = {key: each for key, each in self._erasures.items() if (each[1].finish_time or 0) >= old}
+        self._erasures = {key: each for key, each in self._erasures.items() if (each[1].finish_time or wanted.now) >= old}
         known, erased = self._erasures.get((wanted.tenant, wanted.key), ("", None))
         if erased is not None and known != wanted.scope.digest:
             raise InvalidField("request_id", REQUEST_ID_USED)
-        if erased is None or not wanted.request_id:
+        if erased is None or (erased.finish_time is not None and not wanted.request_id):
             erased = self._erase(wanted)
             self._erasures[wanted.tenant, wanted.key] = wanted.scope.digest, erased
-        return erased
+        if erased.finish_time is None and (last is None or await last(erased.start_time)):
+            erased = replace(erased, finish_time=self._clock())
+            self._erasures[wanted.tenant, wanted.key] = wanted.scope.digest, erased
+        return erased if erased.finish_time is not None else replace(erased, ids_digest="")
 
     async def list_users(self, tenant: str, app: str | None, limit: int, after: UserName | None = None) -> UserPage:
         of_sessions = (log.session.ref[:2] for log in self._of(tenant))
@@ -63,7 +67,7 @@ class InMemoryErasures(InMemoryConsumers, InMemoryMemories, InMemoryStates):
         self._forget_policies(tenant, scope, wanted.now)
         return Erased(
             start_time=wanted.now,
-            finish_time=self._clock(),
+            finish_time=None,
             sessions=len(logs),
             events=sum(len(log.entries) for log in logs),
             memories=len(gone),

@@ -41,6 +41,8 @@ def receipt_to(receipt: Receipt) -> erasure_pb2.ErasureReceipt:
         signature=receipt.signature,
         key_id=receipt.key_id,
     )
+    if receipt.archives is not None:
+        made.deleted_archives = receipt.archives
     set_time(made.start_time, erased.start_time)
     if erased.finish_time is not None:
         set_time(made.finish_time, erased.finish_time)

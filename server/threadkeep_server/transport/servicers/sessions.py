@@ -7,7 +7,7 @@ from threadkeep.v1 import session_service_pb2 as pb
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
-from ...service.erasure import ErasureService
+from ...service.erasure import ErasedSession, ErasureService
 from ...service.forks import ForkService
 from ...service.sessions import SWEEP_AT_MOST, SessionService
 from ...store.contract.erasure import MOST_USERS
@@ -102,12 +102,17 @@ class SessionServicer:
         return pb.MoveSessionResponse(session=session_to(done.session), replayed=done.replayed)
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, caller: Caller) -> pb.DeleteSessionResponse:
-        ref, uid, memories = ref_of(request.session), validation.identifier("uid", request.uid), 0
+        ref, uid = ref_of(request.session), validation.identifier("uid", request.uid)
         if request.purge_memories:
-            deleted, memories = await self._erasures.session(caller, ref, uid)
+            gone = await self._erasures.session(caller, ref, uid)
         else:
-            deleted = await self._sessions.delete(caller, ref, uid)
-        return pb.DeleteSessionResponse(deleted=deleted is not None, deleted_events=deleted or 0, deleted_memories=memories)
+            gone = ErasedSession(await self._sessions.delete(caller, ref, uid))
+        return pb.DeleteSessionResponse(
+            deleted=gone.events is not None,
+            deleted_events=gone.events or 0,
+            deleted_memories=gone.memories,
+            deleted_archives=gone.archives,
+        )
 
     async def DeleteExpiredSessions(
         self, request: pb.DeleteExpiredSessionsRequest, caller: Caller

@@ -160,11 +160,13 @@ def _erase(
     if cli.json:
         print_json(facts_of)
         return
+    archives = (counted(receipt.deleted_archives, "archive"),) if receipt.HasField("deleted_archives") else ()
     counts = (
         counted(receipt.deleted_sessions, "session"),
         counted(receipt.deleted_events, "event"),
         counted(receipt.deleted_memories, "memory", "memories"),
         counted(receipt.deleted_consumers, "consumer"),
+        *archives,
     )
     print(f"erased {', '.join(counts)}")
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row
 
 from ....domain.erasure import Erased, Erasure
 from ....domain.memories import Forget, MemoryScope
-from ...contract.erasure import UserName, UserPage
+from ...contract.erasure import LastStep, UserName, UserPage
 from ..engine.base import Unit
 from ..log.session_deletions import SessionDeletions
 from ..log.unit_runner import UnitRunner
@@ -38,12 +38,12 @@ class SqlErasures:
         self._deleted = deleted
         self._clock = clock
 
-    async def erase(self, wanted: Erasure, seconds: float) -> Erased:
+    async def erase(self, wanted: Erasure, seconds: float, last: LastStep | None = None) -> Erased:
         units = self._units.of(wanted.tenant)
         call = _Call(units, self._memory_index, wanted, time.monotonic() + seconds, self._clock, self._hint)
         row = await call.begin()
         if row.finish_time is None:
-            row = await call.work(row)
+            row = await call.work(row, last)
         if row.finish_time is not None:
             await self._forget_ids()
         counts = {name: getattr(row, name) for name in COUNTS}
@@ -90,7 +90,7 @@ class _Call:
     async def begin(self) -> Row[Any]:
         return await self._units.write(partial(queries.begin, engine=self._engine, wanted=self._wanted))
 
-    async def work(self, erasure: Row[Any]) -> Row[Any]:
+    async def work(self, erasure: Row[Any], last: LastStep | None) -> Row[Any]:
         """Returns the row of the erasure afterwards."""
         tenant, scope = self._wanted.tenant, self._wanted.scope
         try:
@@ -102,6 +102,8 @@ class _Call:
                 await self._in_parts(lambda connection: queries.erase_tombstones(connection, tenant, scope))
             if not scope.labels:
                 await self._erase_states(erasure)
+            if last is not None and not await last(erasure.start_time):
+                raise _OutOfTime
             return await self._finish(erasure.id)
         except _OutOfTime:
             return await self._units.read(partial(queries.current, erasure=erasure.id))

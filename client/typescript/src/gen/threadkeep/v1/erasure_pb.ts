@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/erasure.proto.
  */
 export const file_threadkeep_v1_erasure: GenFile = /*@__PURE__*/
-  fileDesc("Cht0aHJlYWRrZWVwL3YxL2VyYXN1cmUucHJvdG8SDXRocmVhZGtlZXAudjEi0gIKDkVyYXN1cmVSZWNlaXB0EhIKCnJlcXVlc3RfaWQYASABKAkSLgoKc3RhcnRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGRlbGV0ZWRfc2Vzc2lvbnMYBCABKAMSFgoOZGVsZXRlZF9ldmVudHMYBSABKAMSGAoQZGVsZXRlZF9tZW1vcmllcxgGIAEoAxIaChJkZWxldGVkX2VtYmVkZGluZ3MYByABKAMSGQoRZGVsZXRlZF9jb25zdW1lcnMYCCABKAMSEgoKaWRzX2RpZ2VzdBgJIAEoCRIRCglzdGF0ZW1lbnQYCiABKAkSEQoJc2lnbmF0dXJlGAsgASgMEg4KBmtleV9pZBgMIAEoCUJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Cht0aHJlYWRrZWVwL3YxL2VyYXN1cmUucHJvdG8SDXRocmVhZGtlZXAudjEihgMKDkVyYXN1cmVSZWNlaXB0EhIKCnJlcXVlc3RfaWQYASABKAkSLgoKc3RhcnRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGRlbGV0ZWRfc2Vzc2lvbnMYBCABKAMSFgoOZGVsZXRlZF9ldmVudHMYBSABKAMSGAoQZGVsZXRlZF9tZW1vcmllcxgGIAEoAxIaChJkZWxldGVkX2VtYmVkZGluZ3MYByABKAMSGQoRZGVsZXRlZF9jb25zdW1lcnMYCCABKAMSEgoKaWRzX2RpZ2VzdBgJIAEoCRIRCglzdGF0ZW1lbnQYCiABKAkSEQoJc2lnbmF0dXJlGAsgASgMEg4KBmtleV9pZBgMIAEoCRIdChBkZWxldGVkX2FyY2hpdmVzGA0gASgDSACIAQFCEwoRX2RlbGV0ZWRfYXJjaGl2ZXNCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * What DeleteUser, DeleteApp or DeleteByLabel deleted, in all calls of the request; or what a removal of events erased. Bytes leave the files of the database shortly
@@ -113,6 +113,15 @@ export type ErasureReceipt = Message<"threadkeep.v1.ErasureReceipt"> & {
    * @generated from field: string key_id = 12;
    */
   keyId: string;
+
+  /**
+   * Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+   * docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+   * the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+   *
+   * @generated from field: optional int64 deleted_archives = 13;
+   */
+  deletedArchives?: bigint | undefined;
 };
 
 /**

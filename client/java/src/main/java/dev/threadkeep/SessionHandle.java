@@ -176,7 +176,7 @@ public final class SessionHandle extends SessionWindow {
   /**
    * Deletes the session and its events. Succeeds if it does not exist.
    *
-   * @param purgeMemories whether to delete the memories that came from it too
+   * @param purgeMemories whether to delete the memories that came from it, and its archives, too
    * @return what was deleted
    */
   public DeleteSessionResponse delete(boolean purgeMemories) {
@@ -187,7 +187,7 @@ public final class SessionHandle extends SessionWindow {
    * Deletes the session and its events, if it is the one with this uid. Succeeds if it does not exist. Reason: VERSION_MISMATCH if
    * it was deleted and created again.
    *
-   * @param purgeMemories whether to delete the memories that came from it too
+   * @param purgeMemories whether to delete the memories that came from it, and its archives, too
    * @param uid uid of the session; "" means any
    * @return what was deleted
    */

@@ -91,8 +91,8 @@ private static final long serialVersionUID = 0L;
   private boolean purgeMemories_ = false;
   /**
    * <pre>
-   * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
-   * session.user_id is then REQUIRED, unless the session exists.
+   * If true, also deletes the memories of its owner that came from the session, and its archives of retention, also if it does not
+   * exist any more; session.user_id is then REQUIRED, unless the session exists.
    * </pre>
    *
    * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
@@ -679,8 +679,8 @@ private static final long serialVersionUID = 0L;
     private boolean purgeMemories_ ;
     /**
      * <pre>
-     * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
-     * session.user_id is then REQUIRED, unless the session exists.
+     * If true, also deletes the memories of its owner that came from the session, and its archives of retention, also if it does not
+     * exist any more; session.user_id is then REQUIRED, unless the session exists.
      * </pre>
      *
      * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
@@ -692,8 +692,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
-     * session.user_id is then REQUIRED, unless the session exists.
+     * If true, also deletes the memories of its owner that came from the session, and its archives of retention, also if it does not
+     * exist any more; session.user_id is then REQUIRED, unless the session exists.
      * </pre>
      *
      * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>
@@ -709,8 +709,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
-     * session.user_id is then REQUIRED, unless the session exists.
+     * If true, also deletes the memories of its owner that came from the session, and its archives of retention, also if it does not
+     * exist any more; session.user_id is then REQUIRED, unless the session exists.
      * </pre>
      *
      * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>

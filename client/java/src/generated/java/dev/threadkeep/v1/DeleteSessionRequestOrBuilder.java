@@ -39,8 +39,8 @@ public interface DeleteSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * If true, also deletes the memories of its owner that came from the session, also if it does not exist any more;
-   * session.user_id is then REQUIRED, unless the session exists.
+   * If true, also deletes the memories of its owner that came from the session, and its archives of retention, also if it does not
+   * exist any more; session.user_id is then REQUIRED, unless the session exists.
    * </pre>
    *
    * <code>bool purge_memories = 2 [json_name = "purgeMemories"];</code>

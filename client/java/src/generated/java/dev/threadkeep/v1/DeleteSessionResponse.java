@@ -47,6 +47,7 @@ private static final long serialVersionUID = 0L;
             dev.threadkeep.v1.DeleteSessionResponse.class, dev.threadkeep.v1.DeleteSessionResponse.Builder.class);
   }
 
+  private int bitField0_;
   public static final int DELETED_FIELD_NUMBER = 1;
   private boolean deleted_ = false;
   /**
@@ -92,6 +93,33 @@ private static final long serialVersionUID = 0L;
     return deletedMemories_;
   }
 
+  public static final int DELETED_ARCHIVES_FIELD_NUMBER = 4;
+  private long deletedArchives_ = 0L;
+  /**
+   * <pre>
+   * Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+   * </pre>
+   *
+   * <code>optional int64 deleted_archives = 4 [json_name = "deletedArchives"];</code>
+   * @return Whether the deletedArchives field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeletedArchives() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+   * </pre>
+   *
+   * <code>optional int64 deleted_archives = 4 [json_name = "deletedArchives"];</code>
+   * @return The deletedArchives.
+   */
+  @java.lang.Override
+  public long getDeletedArchives() {
+    return deletedArchives_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -115,6 +143,9 @@ private static final long serialVersionUID = 0L;
     if (deletedMemories_ != 0L) {
       output.writeInt64(3, deletedMemories_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeInt64(4, deletedArchives_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -135,6 +166,10 @@ private static final long serialVersionUID = 0L;
     if (deletedMemories_ != 0L) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(3, deletedMemories_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(4, deletedArchives_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -157,6 +192,11 @@ private static final long serialVersionUID = 0L;
         != other.getDeletedEvents()) return false;
     if (getDeletedMemories()
         != other.getDeletedMemories()) return false;
+    if (hasDeletedArchives() != other.hasDeletedArchives()) return false;
+    if (hasDeletedArchives()) {
+      if (getDeletedArchives()
+          != other.getDeletedArchives()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -177,6 +217,11 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + DELETED_MEMORIES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getDeletedMemories());
+    if (hasDeletedArchives()) {
+      hash = (37 * hash) + DELETED_ARCHIVES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getDeletedArchives());
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -315,6 +360,7 @@ private static final long serialVersionUID = 0L;
       deleted_ = false;
       deletedEvents_ = 0L;
       deletedMemories_ = 0L;
+      deletedArchives_ = 0L;
       return this;
     }
 
@@ -357,6 +403,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.deletedMemories_ = deletedMemories_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.deletedArchives_ = deletedArchives_;
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -379,6 +431,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getDeletedMemories() != 0L) {
         setDeletedMemories(other.getDeletedMemories());
+      }
+      if (other.hasDeletedArchives()) {
+        setDeletedArchives(other.getDeletedArchives());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -421,6 +476,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 24
+            case 32: {
+              deletedArchives_ = input.readInt64();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -566,6 +626,62 @@ private static final long serialVersionUID = 0L;
     public Builder clearDeletedMemories() {
       bitField0_ = (bitField0_ & ~0x00000004);
       deletedMemories_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long deletedArchives_ ;
+    /**
+     * <pre>
+     * Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+     * </pre>
+     *
+     * <code>optional int64 deleted_archives = 4 [json_name = "deletedArchives"];</code>
+     * @return Whether the deletedArchives field is set.
+     */
+    @java.lang.Override
+    public boolean hasDeletedArchives() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+     * </pre>
+     *
+     * <code>optional int64 deleted_archives = 4 [json_name = "deletedArchives"];</code>
+     * @return The deletedArchives.
+     */
+    @java.lang.Override
+    public long getDeletedArchives() {
+      return deletedArchives_;
+    }
+    /**
+     * <pre>
+     * Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+     * </pre>
+     *
+     * <code>optional int64 deleted_archives = 4 [json_name = "deletedArchives"];</code>
+     * @param value The deletedArchives to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDeletedArchives(long value) {
+
+      deletedArchives_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+     * </pre>
+     *
+     * <code>optional int64 deleted_archives = 4 [json_name = "deletedArchives"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDeletedArchives() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      deletedArchives_ = 0L;
       onChanged();
       return this;
     }

@@ -39,4 +39,23 @@ public interface DeleteSessionResponseOrBuilder extends
    * @return The deletedMemories.
    */
   long getDeletedMemories();
+
+  /**
+   * <pre>
+   * Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+   * </pre>
+   *
+   * <code>optional int64 deleted_archives = 4 [json_name = "deletedArchives"];</code>
+   * @return Whether the deletedArchives field is set.
+   */
+  boolean hasDeletedArchives();
+  /**
+   * <pre>
+   * Number of archives deleted with it. Absent without purge_memories, and if the server has no archive.
+   * </pre>
+   *
+   * <code>optional int64 deleted_archives = 4 [json_name = "deletedArchives"];</code>
+   * @return The deletedArchives.
+   */
+  long getDeletedArchives();
 }

@@ -41,7 +41,7 @@ public final class Erasure {
   static {
     java.lang.String[] descriptorData = {
       "\n\033threadkeep/v1/erasure.proto\022\rthreadkee" +
-      "p.v1\032\037google/protobuf/timestamp.proto\"\362\003" +
+      "p.v1\032\037google/protobuf/timestamp.proto\"\267\004" +
       "\n\016ErasureReceipt\022\035\n\nrequest_id\030\001 \001(\tR\tre" +
       "questId\0229\n\nstart_time\030\002 \001(\0132\032.google.pro" +
       "tobuf.TimestampR\tstartTime\022;\n\013finish_tim" +
@@ -54,9 +54,11 @@ public final class Erasure {
       "\030\010 \001(\003R\020deletedConsumers\022\035\n\nids_digest\030\t" +
       " \001(\tR\tidsDigest\022\034\n\tstatement\030\n \001(\tR\tstat" +
       "ement\022\034\n\tsignature\030\013 \001(\014R\tsignature\022\025\n\006k" +
-      "ey_id\030\014 \001(\tR\005keyIdBU\n\021dev.threadkeep.v1P" +
-      "\001Z>github.com/threadkeep/threadkeep-go/t" +
-      "hreadkeep/v1;threadkeepv1b\006proto3"
+      "ey_id\030\014 \001(\tR\005keyId\022.\n\020deleted_archives\030\r" +
+      " \001(\003H\000R\017deletedArchives\210\001\001B\023\n\021_deleted_a" +
+      "rchivesBU\n\021dev.threadkeep.v1P\001Z>github.c" +
+      "om/threadkeep/threadkeep-go/threadkeep/v" +
+      "1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -68,7 +70,7 @@ public final class Erasure {
     internal_static_threadkeep_v1_ErasureReceipt_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ErasureReceipt_descriptor,
-        new java.lang.String[] { "RequestId", "StartTime", "FinishTime", "DeletedSessions", "DeletedEvents", "DeletedMemories", "DeletedEmbeddings", "DeletedConsumers", "IdsDigest", "Statement", "Signature", "KeyId", });
+        new java.lang.String[] { "RequestId", "StartTime", "FinishTime", "DeletedSessions", "DeletedEvents", "DeletedMemories", "DeletedEmbeddings", "DeletedConsumers", "IdsDigest", "Statement", "Signature", "KeyId", "DeletedArchives", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
   }

@@ -422,6 +422,37 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int DELETED_ARCHIVES_FIELD_NUMBER = 13;
+  private long deletedArchives_ = 0L;
+  /**
+   * <pre>
+   * Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+   * docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+   * the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+   * </pre>
+   *
+   * <code>optional int64 deleted_archives = 13 [json_name = "deletedArchives"];</code>
+   * @return Whether the deletedArchives field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeletedArchives() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+   * docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+   * the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+   * </pre>
+   *
+   * <code>optional int64 deleted_archives = 13 [json_name = "deletedArchives"];</code>
+   * @return The deletedArchives.
+   */
+  @java.lang.Override
+  public long getDeletedArchives() {
+    return deletedArchives_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -471,6 +502,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(keyId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 12, keyId_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeInt64(13, deletedArchives_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -525,6 +559,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(keyId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(12, keyId_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(13, deletedArchives_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -570,6 +608,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getSignature())) return false;
     if (!getKeyId()
         .equals(other.getKeyId())) return false;
+    if (hasDeletedArchives() != other.hasDeletedArchives()) return false;
+    if (hasDeletedArchives()) {
+      if (getDeletedArchives()
+          != other.getDeletedArchives()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -614,6 +657,11 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getSignature().hashCode();
     hash = (37 * hash) + KEY_ID_FIELD_NUMBER;
     hash = (53 * hash) + getKeyId().hashCode();
+    if (hasDeletedArchives()) {
+      hash = (37 * hash) + DELETED_ARCHIVES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getDeletedArchives());
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -777,6 +825,7 @@ private static final long serialVersionUID = 0L;
       statement_ = "";
       signature_ = com.google.protobuf.ByteString.EMPTY;
       keyId_ = "";
+      deletedArchives_ = 0L;
       return this;
     }
 
@@ -853,6 +902,10 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000800) != 0)) {
         result.keyId_ = keyId_;
       }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.deletedArchives_ = deletedArchives_;
+        to_bitField0_ |= 0x00000004;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -911,6 +964,9 @@ private static final long serialVersionUID = 0L;
         keyId_ = other.keyId_;
         bitField0_ |= 0x00000800;
         onChanged();
+      }
+      if (other.hasDeletedArchives()) {
+        setDeletedArchives(other.getDeletedArchives());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1002,6 +1058,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000800;
               break;
             } // case 98
+            case 104: {
+              deletedArchives_ = input.readInt64();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 104
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1996,6 +2057,70 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       keyId_ = value;
       bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+
+    private long deletedArchives_ ;
+    /**
+     * <pre>
+     * Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+     * docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+     * the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+     * </pre>
+     *
+     * <code>optional int64 deleted_archives = 13 [json_name = "deletedArchives"];</code>
+     * @return Whether the deletedArchives field is set.
+     */
+    @java.lang.Override
+    public boolean hasDeletedArchives() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+     * docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+     * the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+     * </pre>
+     *
+     * <code>optional int64 deleted_archives = 13 [json_name = "deletedArchives"];</code>
+     * @return The deletedArchives.
+     */
+    @java.lang.Override
+    public long getDeletedArchives() {
+      return deletedArchives_;
+    }
+    /**
+     * <pre>
+     * Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+     * docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+     * the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+     * </pre>
+     *
+     * <code>optional int64 deleted_archives = 13 [json_name = "deletedArchives"];</code>
+     * @param value The deletedArchives to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDeletedArchives(long value) {
+
+      deletedArchives_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+     * docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+     * the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+     * </pre>
+     *
+     * <code>optional int64 deleted_archives = 13 [json_name = "deletedArchives"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDeletedArchives() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      deletedArchives_ = 0L;
       onChanged();
       return this;
     }

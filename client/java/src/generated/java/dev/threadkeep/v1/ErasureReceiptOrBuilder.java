@@ -217,4 +217,27 @@ public interface ErasureReceiptOrBuilder extends
    */
   com.google.protobuf.ByteString
       getKeyIdBytes();
+
+  /**
+   * <pre>
+   * Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+   * docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+   * the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+   * </pre>
+   *
+   * <code>optional int64 deleted_archives = 13 [json_name = "deletedArchives"];</code>
+   * @return Whether the deletedArchives field is set.
+   */
+  boolean hasDeletedArchives();
+  /**
+   * <pre>
+   * Number of deleted archives of retention. Absent if the server has no archive, and so has not looked for any; see
+   * docs/operations/retention.md. Absent for a removal of events, which does not reach archives. If archives cannot be reached,
+   * the call is ARCHIVE_FAILED and has no receipt: what is in the database is deleted, and a repeated call continues.
+   * </pre>
+   *
+   * <code>optional int64 deleted_archives = 13 [json_name = "deletedArchives"];</code>
+   * @return The deletedArchives.
+   */
+  long getDeletedArchives();
 }

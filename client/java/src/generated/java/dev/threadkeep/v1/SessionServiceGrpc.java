@@ -561,7 +561,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+     * deleted, and its archives may be left; repeat the call).
      * </pre>
      */
     default void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
@@ -582,10 +583,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+     * What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
      * ErasureReceipt.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
      * </pre>
      */
     default void deleteUser(dev.threadkeep.v1.DeleteUserRequest request,
@@ -595,9 +596,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-     * for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+     * as for DeleteUser.
+     * Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
      * </pre>
      */
     default void deleteApp(dev.threadkeep.v1.DeleteAppRequest request,
@@ -607,8 +608,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+     * DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
      * </pre>
      */
     default void deleteByLabel(dev.threadkeep.v1.DeleteByLabelRequest request,
@@ -754,7 +756,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+     * deleted, and its archives may be left; repeat the call).
      * </pre>
      */
     public void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
@@ -777,10 +780,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+     * What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
      * ErasureReceipt.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
      * </pre>
      */
     public void deleteUser(dev.threadkeep.v1.DeleteUserRequest request,
@@ -791,9 +794,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-     * for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+     * as for DeleteUser.
+     * Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
      * </pre>
      */
     public void deleteApp(dev.threadkeep.v1.DeleteAppRequest request,
@@ -804,8 +807,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+     * DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
      * </pre>
      */
     public void deleteByLabel(dev.threadkeep.v1.DeleteByLabelRequest request,
@@ -931,7 +935,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+     * deleted, and its archives may be left; repeat the call).
      * </pre>
      */
     public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) throws io.grpc.StatusException {
@@ -952,10 +957,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+     * What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
      * ErasureReceipt.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
      * </pre>
      */
     public dev.threadkeep.v1.DeleteUserResponse deleteUser(dev.threadkeep.v1.DeleteUserRequest request) throws io.grpc.StatusException {
@@ -965,9 +970,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-     * for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+     * as for DeleteUser.
+     * Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
      * </pre>
      */
     public dev.threadkeep.v1.DeleteAppResponse deleteApp(dev.threadkeep.v1.DeleteAppRequest request) throws io.grpc.StatusException {
@@ -977,8 +982,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+     * DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteByLabelResponse deleteByLabel(dev.threadkeep.v1.DeleteByLabelRequest request) throws io.grpc.StatusException {
@@ -1103,7 +1109,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+     * deleted, and its archives may be left; repeat the call).
      * </pre>
      */
     public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) {
@@ -1124,10 +1131,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+     * What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
      * ErasureReceipt.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
      * </pre>
      */
     public dev.threadkeep.v1.DeleteUserResponse deleteUser(dev.threadkeep.v1.DeleteUserRequest request) {
@@ -1137,9 +1144,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-     * for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+     * as for DeleteUser.
+     * Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
      * </pre>
      */
     public dev.threadkeep.v1.DeleteAppResponse deleteApp(dev.threadkeep.v1.DeleteAppRequest request) {
@@ -1149,8 +1156,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+     * DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteByLabelResponse deleteByLabel(dev.threadkeep.v1.DeleteByLabelRequest request) {
@@ -1282,7 +1290,8 @@ public final class SessionServiceGrpc {
      * <pre>
      * Deletes a session and its events: no call returns them any more. The stored bytes of a session of more than 1,000 events are
      * removed shortly after. Succeeds if the session does not exist. The id can be used again; no tombstone is kept.
-     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD.
+     * Errors: VERSION_MISMATCH (of the uid), AMBIGUOUS_SESSION, INVALID_FIELD, ARCHIVE_FAILED (with purge_memories: the session is
+     * deleted, and its archives may be left; repeat the call).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteSessionResponse> deleteSession(
@@ -1305,10 +1314,10 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of a user: sessions, memories, compaction policies and, without an app, consumers. What is added while
-     * the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
+     * Deletes everything of a user: sessions, memories, compaction policies, archives of retention and, without an app, consumers.
+     * What is added while the call runs stays. Returns after about 10 seconds if more is left: repeat the call until `more` is false. See
      * ErasureReceipt.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED (archives may be left; repeat the call).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteUserResponse> deleteUser(
@@ -1319,9 +1328,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes everything of an app: the sessions and memories of all its users, and its compaction policies. Repeat the call as
-     * for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
+     * Deletes everything of an app: the sessions, memories and archives of all its users, and its compaction policies. Repeat the call
+     * as for DeleteUser.
+     * Errors: INVALID_FIELD, ARCHIVE_FAILED, PERMISSION_DENIED (the credential is bound to a user: use DeleteUser).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteAppResponse> deleteApp(
@@ -1332,8 +1341,9 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes the sessions with labels, optionally with the memories that came from them. Repeat the call as for DeleteUser.
-     * Errors: INVALID_FIELD, PERMISSION_DENIED.
+     * Deletes the sessions with labels and their archives, optionally with the memories that came from them. Repeat the call as for
+     * DeleteUser.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED, ARCHIVE_FAILED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteByLabelResponse> deleteByLabel(

@@ -311,72 +311,74 @@ public final class SessionServiceOuterClass {
       "sionRequest\0223\n\007session\030\001 \001(\0132\031.threadkee" +
       "p.v1.SessionRefR\007session\022%\n\016purge_memori" +
       "es\030\002 \001(\010R\rpurgeMemories\022\020\n\003uid\030\003 \001(\tR\003ui" +
-      "d\"\203\001\n\025DeleteSessionResponse\022\030\n\007deleted\030\001" +
+      "d\"\310\001\n\025DeleteSessionResponse\022\030\n\007deleted\030\001" +
       " \001(\010R\007deleted\022%\n\016deleted_events\030\002 \001(\003R\rd" +
       "eletedEvents\022)\n\020deleted_memories\030\003 \001(\003R\017" +
-      "deletedMemories\"\212\001\n\034DeleteExpiredSession" +
-      "sRequest\0222\n\006before\030\001 \001(\0132\032.google.protob" +
-      "uf.TimestampR\006before\022\025\n\003app\030\002 \001(\tH\000R\003app" +
-      "\210\001\001\022\027\n\007user_id\030\003 \001(\tR\006userIdB\006\n\004_app\"^\n\035" +
-      "DeleteExpiredSessionsResponse\022)\n\020deleted" +
-      "_sessions\030\001 \001(\003R\017deletedSessions\022\022\n\004more" +
-      "\030\002 \001(\010R\004more\"j\n\021DeleteUserRequest\022\027\n\007use" +
-      "r_id\030\001 \001(\tR\006userId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001" +
-      "\001\022\035\n\nrequest_id\030\003 \001(\tR\trequestIdB\006\n\004_app" +
-      "\"a\n\022DeleteUserResponse\0227\n\007receipt\030\001 \001(\0132" +
-      "\035.threadkeep.v1.ErasureReceiptR\007receipt\022" +
-      "\022\n\004more\030\002 \001(\010R\004more\"P\n\020DeleteAppRequest\022" +
-      "\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\035\n\nrequest_id\030\002 \001" +
-      "(\tR\trequestIdB\006\n\004_app\"`\n\021DeleteAppRespon" +
-      "se\0227\n\007receipt\030\001 \001(\0132\035.threadkeep.v1.Eras" +
-      "ureReceiptR\007receipt\022\022\n\004more\030\002 \001(\010R\004more\"" +
-      "\230\002\n\024DeleteByLabelRequest\022G\n\006labels\030\001 \003(\013" +
-      "2/.threadkeep.v1.DeleteByLabelRequest.La" +
-      "belsEntryR\006labels\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001" +
-      "\022\027\n\007user_id\030\003 \001(\tR\006userId\022%\n\016purge_memor" +
-      "ies\030\004 \001(\010R\rpurgeMemories\022\035\n\nrequest_id\030\005" +
-      " \001(\tR\trequestId\0329\n\013LabelsEntry\022\020\n\003key\030\001 " +
-      "\001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006\n\004_a" +
-      "pp\"d\n\025DeleteByLabelResponse\0227\n\007receipt\030\001" +
-      " \001(\0132\035.threadkeep.v1.ErasureReceiptR\007rec" +
-      "eipt\022\022\n\004more\030\002 \001(\010R\004more*\273\001\n\014SessionOrde" +
-      "r\022\035\n\031SESSION_ORDER_UNSPECIFIED\020\000\022$\n SESS" +
-      "ION_ORDER_CREATED_LAST_FIRST\020\001\022\037\n\033SESSIO" +
-      "N_ORDER_CREATED_FIRST\020\002\022$\n SESSION_ORDER" +
-      "_UPDATED_LAST_FIRST\020\003\022\037\n\033SESSION_ORDER_U" +
-      "PDATED_FIRST\020\0042\253\t\n\016SessionService\022c\n\rCre" +
-      "ateSession\022#.threadkeep.v1.CreateSession" +
-      "Request\032$.threadkeep.v1.CreateSessionRes" +
-      "ponse\"\007\220\002\000\210\266\030\003\022]\n\013ForkSession\022!.threadke" +
-      "ep.v1.ForkSessionRequest\032\".threadkeep.v1" +
-      ".ForkSessionResponse\"\007\220\002\002\210\266\030\003\022Z\n\nGetSess" +
-      "ion\022 .threadkeep.v1.GetSessionRequest\032!." +
-      "threadkeep.v1.GetSessionResponse\"\007\220\002\001\210\266\030" +
-      "\002\022`\n\014ListSessions\022\".threadkeep.v1.ListSe" +
-      "ssionsRequest\032#.threadkeep.v1.ListSessio" +
-      "nsResponse\"\007\220\002\001\210\266\030\002\022W\n\tListUsers\022\037.threa" +
-      "dkeep.v1.ListUsersRequest\032 .threadkeep.v" +
-      "1.ListUsersResponse\"\007\220\002\001\210\266\030\002\022c\n\rUpdateSe" +
-      "ssion\022#.threadkeep.v1.UpdateSessionReque" +
-      "st\032$.threadkeep.v1.UpdateSessionResponse" +
-      "\"\007\220\002\002\210\266\030\003\022]\n\013MoveSession\022!.threadkeep.v1" +
-      ".MoveSessionRequest\032\".threadkeep.v1.Move" +
-      "SessionResponse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteSessio" +
-      "n\022#.threadkeep.v1.DeleteSessionRequest\032$" +
-      ".threadkeep.v1.DeleteSessionResponse\"\007\220\002" +
-      "\002\210\266\030\005\022{\n\025DeleteExpiredSessions\022+.threadk" +
-      "eep.v1.DeleteExpiredSessionsRequest\032,.th" +
-      "readkeep.v1.DeleteExpiredSessionsRespons" +
-      "e\"\007\220\002\002\210\266\030\005\022Z\n\nDeleteUser\022 .threadkeep.v1" +
-      ".DeleteUserRequest\032!.threadkeep.v1.Delet" +
-      "eUserResponse\"\007\220\002\002\210\266\030\005\022W\n\tDeleteApp\022\037.th" +
-      "readkeep.v1.DeleteAppRequest\032 .threadkee" +
-      "p.v1.DeleteAppResponse\"\007\220\002\002\210\266\030\005\022c\n\rDelet" +
-      "eByLabel\022#.threadkeep.v1.DeleteByLabelRe" +
-      "quest\032$.threadkeep.v1.DeleteByLabelRespo" +
-      "nse\"\007\220\002\002\210\266\030\005BU\n\021dev.threadkeep.v1P\001Z>git" +
-      "hub.com/threadkeep/threadkeep-go/threadk" +
-      "eep/v1;threadkeepv1b\006proto3"
+      "deletedMemories\022.\n\020deleted_archives\030\004 \001(" +
+      "\003H\000R\017deletedArchives\210\001\001B\023\n\021_deleted_arch" +
+      "ives\"\212\001\n\034DeleteExpiredSessionsRequest\0222\n" +
+      "\006before\030\001 \001(\0132\032.google.protobuf.Timestam" +
+      "pR\006before\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user" +
+      "_id\030\003 \001(\tR\006userIdB\006\n\004_app\"^\n\035DeleteExpir" +
+      "edSessionsResponse\022)\n\020deleted_sessions\030\001" +
+      " \001(\003R\017deletedSessions\022\022\n\004more\030\002 \001(\010R\004mor" +
+      "e\"j\n\021DeleteUserRequest\022\027\n\007user_id\030\001 \001(\tR" +
+      "\006userId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\035\n\nreques" +
+      "t_id\030\003 \001(\tR\trequestIdB\006\n\004_app\"a\n\022DeleteU" +
+      "serResponse\0227\n\007receipt\030\001 \001(\0132\035.threadkee" +
+      "p.v1.ErasureReceiptR\007receipt\022\022\n\004more\030\002 \001" +
+      "(\010R\004more\"P\n\020DeleteAppRequest\022\025\n\003app\030\001 \001(" +
+      "\tH\000R\003app\210\001\001\022\035\n\nrequest_id\030\002 \001(\tR\trequest" +
+      "IdB\006\n\004_app\"`\n\021DeleteAppResponse\0227\n\007recei" +
+      "pt\030\001 \001(\0132\035.threadkeep.v1.ErasureReceiptR" +
+      "\007receipt\022\022\n\004more\030\002 \001(\010R\004more\"\230\002\n\024DeleteB" +
+      "yLabelRequest\022G\n\006labels\030\001 \003(\0132/.threadke" +
+      "ep.v1.DeleteByLabelRequest.LabelsEntryR\006" +
+      "labels\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id" +
+      "\030\003 \001(\tR\006userId\022%\n\016purge_memories\030\004 \001(\010R\r" +
+      "purgeMemories\022\035\n\nrequest_id\030\005 \001(\tR\treque" +
+      "stId\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n" +
+      "\005value\030\002 \001(\tR\005value:\0028\001B\006\n\004_app\"d\n\025Delet" +
+      "eByLabelResponse\0227\n\007receipt\030\001 \001(\0132\035.thre" +
+      "adkeep.v1.ErasureReceiptR\007receipt\022\022\n\004mor" +
+      "e\030\002 \001(\010R\004more*\273\001\n\014SessionOrder\022\035\n\031SESSIO" +
+      "N_ORDER_UNSPECIFIED\020\000\022$\n SESSION_ORDER_C" +
+      "REATED_LAST_FIRST\020\001\022\037\n\033SESSION_ORDER_CRE" +
+      "ATED_FIRST\020\002\022$\n SESSION_ORDER_UPDATED_LA" +
+      "ST_FIRST\020\003\022\037\n\033SESSION_ORDER_UPDATED_FIRS" +
+      "T\020\0042\253\t\n\016SessionService\022c\n\rCreateSession\022" +
+      "#.threadkeep.v1.CreateSessionRequest\032$.t" +
+      "hreadkeep.v1.CreateSessionResponse\"\007\220\002\000\210" +
+      "\266\030\003\022]\n\013ForkSession\022!.threadkeep.v1.ForkS" +
+      "essionRequest\032\".threadkeep.v1.ForkSessio" +
+      "nResponse\"\007\220\002\002\210\266\030\003\022Z\n\nGetSession\022 .threa" +
+      "dkeep.v1.GetSessionRequest\032!.threadkeep." +
+      "v1.GetSessionResponse\"\007\220\002\001\210\266\030\002\022`\n\014ListSe" +
+      "ssions\022\".threadkeep.v1.ListSessionsReque" +
+      "st\032#.threadkeep.v1.ListSessionsResponse\"" +
+      "\007\220\002\001\210\266\030\002\022W\n\tListUsers\022\037.threadkeep.v1.Li" +
+      "stUsersRequest\032 .threadkeep.v1.ListUsers" +
+      "Response\"\007\220\002\001\210\266\030\002\022c\n\rUpdateSession\022#.thr" +
+      "eadkeep.v1.UpdateSessionRequest\032$.thread" +
+      "keep.v1.UpdateSessionResponse\"\007\220\002\002\210\266\030\003\022]" +
+      "\n\013MoveSession\022!.threadkeep.v1.MoveSessio" +
+      "nRequest\032\".threadkeep.v1.MoveSessionResp" +
+      "onse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteSession\022#.threadk" +
+      "eep.v1.DeleteSessionRequest\032$.threadkeep" +
+      ".v1.DeleteSessionResponse\"\007\220\002\002\210\266\030\005\022{\n\025De" +
+      "leteExpiredSessions\022+.threadkeep.v1.Dele" +
+      "teExpiredSessionsRequest\032,.threadkeep.v1" +
+      ".DeleteExpiredSessionsResponse\"\007\220\002\002\210\266\030\005\022" +
+      "Z\n\nDeleteUser\022 .threadkeep.v1.DeleteUser" +
+      "Request\032!.threadkeep.v1.DeleteUserRespon" +
+      "se\"\007\220\002\002\210\266\030\005\022W\n\tDeleteApp\022\037.threadkeep.v1" +
+      ".DeleteAppRequest\032 .threadkeep.v1.Delete" +
+      "AppResponse\"\007\220\002\002\210\266\030\005\022c\n\rDeleteByLabel\022#." +
+      "threadkeep.v1.DeleteByLabelRequest\032$.thr" +
+      "eadkeep.v1.DeleteByLabelResponse\"\007\220\002\002\210\266\030" +
+      "\005BU\n\021dev.threadkeep.v1P\001Z>github.com/thr" +
+      "eadkeep/threadkeep-go/threadkeep/v1;thre" +
+      "adkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -533,7 +535,7 @@ public final class SessionServiceOuterClass {
     internal_static_threadkeep_v1_DeleteSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteSessionResponse_descriptor,
-        new java.lang.String[] { "Deleted", "DeletedEvents", "DeletedMemories", });
+        new java.lang.String[] { "Deleted", "DeletedEvents", "DeletedMemories", "DeletedArchives", });
     internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_descriptor =
       getDescriptor().getMessageTypes().get(18);
     internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_fieldAccessorTable = new
