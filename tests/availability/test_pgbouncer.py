@@ -1,19 +1,28 @@
-"""Servers behind PgBouncer in transaction mode: every statement may run on another connection than the one before it."""
+"""Servers behind PgBouncer in transaction mode: every statement may run on another connection than the one before it.
+
+The long form also tests a later PgBouncer, which keeps prepared statements, built from the source of a later Debian.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
+import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 import threadkeep
 from tests.faults.harness.ledger import Ledger, Load, connect
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
+from tests.support.runs.thoroughness import with_long
+from tests.support.runs.toolchains import lacks
 from tests.support.servers.server_process import free_port
 
 from .conftest import ServerMaker, required
@@ -24,11 +33,18 @@ _CONNECTIONS = 3
 """Fewer than the servers have, so that they share."""
 
 
-class Bouncer:
-    """A pooler in front of a database, and the URLs through it and past it."""
+PACKAGED, LATER, PREPARING = "packaged", "later", "later and preparing"
+_BUILD = Path(__file__).parents[1] / "support" / "build_pgbouncer.sh"
+_SETTINGS = "ALTER ROLE threadkeep SET jit = off", "ALTER ROLE threadkeep SET statement_timeout = '30s'"
 
-    def __init__(self, folder: Path, cluster: PostgresCluster) -> None:
-        cluster.execute("CREATE ROLE threadkeep LOGIN PASSWORD 'secret'", "CREATE DATABASE threadkeep OWNER threadkeep")
+
+class Bouncer:
+    """A pooler in front of a database, and the URLs through it and past it. `prepares`: it keeps prepared statements."""
+
+    def __init__(self, folder: Path, cluster: PostgresCluster, program: str, *, prepares: bool) -> None:
+        self.prepares = prepares
+        cluster.execute("CREATE ROLE threadkeep LOGIN PASSWORD 'secret'", *_SETTINGS)
+        cluster.execute("CREATE DATABASE threadkeep OWNER threadkeep")
         port = free_port()
         self.url = f"postgresql://threadkeep:secret@127.0.0.1:{port}/threadkeep"
         self.direct_url = f"postgresql://threadkeep:secret@127.0.0.1:{cluster.port}/threadkeep"
@@ -36,10 +52,11 @@ class Bouncer:
         users.write_text('"threadkeep" "secret"\n')
         values: dict[str, object] = {"POSTGRES_HOST": "127.0.0.1", "POSTGRES_PORT": cluster.port, "USERS": users}
         values |= {"LISTEN_HOST": "127.0.0.1", "LISTEN_PORT": port, "POOL_SIZE": _CONNECTIONS}
-        config.write_text(filled(DEPLOY / "pgbouncer" / "pgbouncer.ini", values))
+        text = filled(DEPLOY / "pgbouncer" / "pgbouncer.ini", values)
+        config.write_text(re.sub("^;(?! )", "", text, flags=re.MULTILINE) if prepares else text)
         for path in (folder, users, config):
             give(path)
-        self._process = Process("pgbouncer", folder, config)
+        self._process = Process(program, folder, config)
 
     def start(self) -> None:
         self._process.start()
@@ -50,17 +67,33 @@ class Bouncer:
     @property
     def settings(self) -> dict[str, object]:
         """Those of a server behind it."""
-        return {"database_url": self.url, "database_pooler": True, "database_listen_url": self.direct_url}
+        return {"database_url": self.url, "database_pooler": not self.prepares, "database_listen_url": self.direct_url}
 
 
 @pytest.fixture(scope="module")
-def bouncer(postgres: PostgresCluster) -> Iterator[Bouncer]:
+def later_pgbouncer() -> Iterator[Path]:
+    """The program of a later version."""
+    with scratch_folder() as folder:
+        built = subprocess.run(["bash", _BUILD, folder], capture_output=True, text=True, check=False, timeout=600)
+        if built.returncode != 0:
+            lacks(f"no later PgBouncer could be built: {built.stderr[-500:]}")
+        yield folder / "pgbouncer"
+
+
+@pytest.fixture(scope="module", params=with_long([PACKAGED], LATER, PREPARING))
+def bouncer(request: pytest.FixtureRequest, postgres: PostgresCluster) -> Iterator[Bouncer]:
     required()
     with scratch_folder() as folder:
-        bouncer = Bouncer(folder, postgres)
+        program = "pgbouncer"
+        if request.param != PACKAGED:
+            later: Path = request.getfixturevalue("later_pgbouncer")
+            program = str(shutil.copy(later, folder))
+        bouncer = Bouncer(folder, postgres, program, prepares=request.param == PREPARING)
         bouncer.start()
         yield bouncer
         bouncer.kill()
+    postgres.drop_database("threadkeep")
+    postgres.execute("DROP ROLE threadkeep")
 
 
 async def until_failed(ledger: Ledger, writers: int) -> None:
@@ -68,6 +101,16 @@ async def until_failed(ledger: Ledger, writers: int) -> None:
     async with asyncio.timeout(90):
         while len(ledger.failed) < writers:  # noqa: ASYNC110 - the writers set it
             await asyncio.sleep(0.02)
+
+
+async def prepared(bouncer: Bouncer) -> int:
+    """Returns how many statements are prepared on one of the connections that servers share."""
+    connection = await asyncpg.connect(bouncer.url, statement_cache_size=0)
+    try:
+        [[count]] = await connection.fetch("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'PGBOUNCER%'")
+        return int(count)
+    finally:
+        await connection.close()
 
 
 async def test_two_servers_behind_a_pooler_lose_nothing_when_it_is_killed(make_server: ServerMaker, bouncer: Bouncer) -> None:
@@ -84,6 +127,7 @@ async def test_two_servers_behind_a_pooler_lose_nothing_when_it_is_killed(make_s
         assert await ledger.check(servers[1].address) >= ledger.acknowledged
         found = {hit.event.event_id async for hit in first.search("w0-1", session="two")}
         assert any(event_id.startswith("w0-1") for event_id in found)
+        assert (await prepared(bouncer) > 0) is bouncer.prepares
     assert set(ledger.problems) <= {"STORE_UNAVAILABLE"}, ledger.problems
     assert not any("unhandled" in server.log for server in servers)
 
@@ -104,6 +148,8 @@ async def test_a_change_of_another_server_is_heard_past_the_pooler(make_server: 
 
 
 async def test_a_pooler_without_its_setting_prevents_the_start(make_server: ServerMaker, bouncer: Bouncer) -> None:
+    if bouncer.prepares:
+        pytest.skip("it needs no setting, its own settings are tested above")
     server = make_server(database_url=bouncer.url)
     server.launch()
     assert await asyncio.to_thread(server.wait) == 1

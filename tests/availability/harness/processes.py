@@ -25,7 +25,7 @@ def missing_programs() -> list[str]:
 
 
 def find(name: str) -> str | None:
-    """Returns the path of a program; Debian has some where only root looks."""
+    """Returns the path of a program, or of its name; Debian has some where only root looks."""
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
 
 
@@ -54,7 +54,7 @@ class Process:
     def __init__(self, name: str, folder: Path, *arguments: str | Path) -> None:
         self._command = [str(find(name)), *map(str, arguments)]
         self._folder = folder
-        self._log = folder / f"{name}.log"
+        self._log = folder / f"{Path(name).name}.log"
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
