@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_IMAGE = ("postgres", "oidc", "summarizer", "embedder", "webhook", "otel")
+_IMAGE = ("postgres", "oidc", "summarizer", "embedder", "webhook", "otel", "archive")
 LOCKS = {
     "requirements.lock": ("--all-extras",),
     "requirements-serve.lock": ("--extra", "postgres"),
