@@ -17,6 +17,9 @@ from ..vectors import normalize
 
 Floats = NDArray[np.float32]
 
+WITHOUT_A_SIGN = 0.25
+"""The part of its share that likeness counts in a language that the model does not know, if the scope's median is unknown."""
+
 _OF_EACH = 4
 _KNOWN = 2.0
 # Twelve cosines that happen to be equal have hardly a standard deviation: so much of their distance to 1 is assumed.

@@ -58,10 +58,12 @@ class VectorModel:
     async def strength(self, query: Vectors, usual: float | None) -> Strength:
         """Returns what likeness to a query counts next to words, for `fusion.nearness`: all that it can where the model knows
         the query's language, otherwise by `usual`, see `CosineScale.certainty`. `query`: its embedding. Raises EmbedFailed."""
-        spelling = self.embedder.model.startswith(f"{HASHING}-")
-        known = (await self.languages()).knows(query)
-        certainty = 1.0 if known else (await self.scale()).certainty(usual)
-        return Strength((OF_SPELLING if spelling else OF_MEANING) * certainty, spelling)
+        certainty = (await self.scale()).certainty(usual)
+        if self.embedder.model.startswith(f"{HASHING}-"):
+            return Strength(OF_SPELLING * certainty, spelling=True)
+        if (await self.languages()).knows(query):
+            return Strength(OF_MEANING)
+        return Strength(OF_MEANING * (languages.WITHOUT_A_SIGN if usual is None else certainty))
 
     async def _dimension(self) -> int:
         known = self.embedder.dimension

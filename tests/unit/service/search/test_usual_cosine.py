@@ -12,8 +12,8 @@ from tests.unit.service.search.searching import Meanings, SearchServices
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.providers.embedders.base import Vectors
-from threadkeep_server.search.ranking.fusion import OF_MEANING, Strength
-from threadkeep_server.search.ranking.languages import probe_answers, probe_questions
+from threadkeep_server.search.ranking.fusion import OF_MEANING, OF_SPELLING, Strength
+from threadkeep_server.search.ranking.languages import WITHOUT_A_SIGN, probe_answers, probe_questions
 from threadkeep_server.search.vectors import normalize
 
 ALICES = UserScope("alice", "shop")
@@ -52,9 +52,11 @@ class Alike(Meanings):
         return vectors
 
 
-@pytest.mark.parametrize(("knows", "share"), [(True, OF_MEANING), (False, 0.0)])
+@pytest.mark.parametrize(
+    ("knows", "share", "without_median"), [(True, OF_MEANING, OF_MEANING), (False, 0.0, WITHOUT_A_SIGN * OF_MEANING)]
+)
 async def test_likeness_counts_in_full_where_the_model_knows_the_language_however_close_its_cosines(
-    knows: bool, share: float
+    knows: bool, share: float, without_median: float
 ) -> None:
     services = SearchServices(Alike(knows=knows))
     await services.session("s1", *["one car and another car"] * 20)
@@ -64,3 +66,10 @@ async def test_likeness_counts_in_full_where_the_model_knows_the_language_howeve
     assert usual is not None
     assert usual > (await services.model.scale()).border
     assert await services.vectors.strength("which car is it", usual) == Strength(share)
+    assert await services.vectors.strength("which car is it", None) == Strength(without_median)
+
+
+async def test_an_embedder_of_spellings_knows_no_languages_and_counts_in_full_without_a_median() -> None:
+    services = SearchServices(Meanings("hashing-v1-68"))
+    assert services.vectors is not None
+    assert await services.vectors.strength("which car is it", None) == Strength(OF_SPELLING, spelling=True)
