@@ -27,6 +27,7 @@ from ..service.retention.erasing import ArchiveErasure
 from ..service.retention.guard import RetentionGuard
 from ..service.retention.runner import BeforeDelete, RetentionRunner
 from ..service.retention.service import RetentionParts, RetentionService
+from ..service.retention.stats import RetentionStats
 from ..service.retention.worker import RetentionWorker
 from ..store.contract.maintenance import StoreInfo
 from ..store.contract.store import Store
@@ -61,7 +62,13 @@ async def open_retention(
     from ..transport.in_process.transfer import SessionTransfer  # the code of exports, which other servers need not load
 
     policies = _policies(settings, settings.retention_policies_file)
-    transfer = SessionTransfer(services)
+    transfer, stats = SessionTransfer(services), RetentionStats(time.time_ns())
+    audited = _audited(trail)
+
+    def ended(receipt: Receipt) -> None:
+        stats.note(receipt)
+        audited(receipt)
+
     runner = RetentionRunner(
         store,
         archive,
@@ -69,15 +76,15 @@ async def open_retention(
         policies,
         time.time_ns,
         new_event_id,
-        ended=_audited(trail),
+        ended=ended,
         before_delete=before_delete,
     )
     guard = RetentionGuard(store, runner, sweep_guard(settings))
     interval, limit = settings.retention_interval.total_seconds(), settings.retention_run_sessions
-    worker = RetentionWorker(store, runner, guard, uuid.uuid4().hex, interval, limit)
+    worker = RetentionWorker(store, runner, guard, uuid.uuid4().hex, interval, limit, stats=stats)
     task = asyncio.create_task(worker.run(), name="retention")
     try:
-        yield RetentionService(RetentionParts(runner, archive, guard, transfer, time.time_ns))
+        yield RetentionService(RetentionParts(runner, archive, guard, transfer, time.time_ns, stats))
     finally:
         await end(task)
 

@@ -178,7 +178,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Opened]:
         sweeper, logins = _sweeper(stack, settings, sessions, store), FailedLogins(settings.max_failed_logins)
         authenticator = identity.authenticator(settings, logins, None if trail is None else trail.refused)
         calls, memory = CallLimit(settings.max_calls), MemoryRoute(search.memory, authenticator, trail)
-        sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats)
+        sources = replace(search.measured(feed.sources(store)), compaction=compacting.stats, retention=retention.stats)
         sources = with_ports(sources, telemetry, store, audit, logins if settings.authenticated else None, sweeper, calls)
         page = await stack.enter_async_context(exporting(settings, telemetry, Metrics(sources)))
 

@@ -20,6 +20,7 @@ def _durations(name: str, text: str, *labels: str, omitted: str = "") -> Definit
 
 
 _NO_DATABASE: Final = "while the database does not respond"
+_NO_POLICIES: Final = "without retention policies"
 _NO_EMBEDDER: Final = "without an embedder"
 _NO_RERANKER: Final = "without a reranker"
 
@@ -183,6 +184,25 @@ REQUESTS_UNANSWERED: Final = _counter(
     "Sessions that no consumer compacted within that time, although their policy left it to one.",
 )
 SWEEP_HELD: Final = _gauge("threadkeep.sweep_held", "1 while expired sessions are kept because the clock may be wrong.")
+RETENTION_SESSIONS: Final = _counter(
+    "threadkeep.retention.sessions",
+    "Sessions that retention policies selected, by what this server did with them: `archived`, `deleted`, `changed`, `failed`.",
+    "outcome",
+    omitted=_NO_POLICIES,
+)
+RETENTION_RUNS: Final = _counter(
+    "threadkeep.retention.runs",
+    "Runs of the retention policies in the background of this server: `done`, `failed`, and `held`: the clock may be wrong.",
+    "outcome",
+    omitted=_NO_POLICIES,
+)
+RETENTION_SUCCESS: Final = _gauge(
+    "threadkeep.retention.last_success",
+    "Time of the last of these runs that was done, in seconds since 1970; at first that of the start. One server runs the "
+    "policies at a time: take the maximum.",
+    unit="s",
+    omitted=_NO_POLICIES,
+)
 AUDIT_LOST: Final = _counter(
     "threadkeep.audit_lost_records",
     "Records that the audit log lost, because its disk failed or was too slow.",

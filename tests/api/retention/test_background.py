@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.api.conftest import ServerFactory
+from tests.api.telemetry.pages import sample, samples
 from threadkeep import Client, SessionRef, assistant, errors, user
 from threadkeep.cli import main
 
@@ -78,6 +79,13 @@ def test_policies_archive_and_delete_and_an_import_restores(start_server: Server
         [stored] = archive.glob("archives/tenant=default/app=shop/user=ann/session=old/*.jsonl.gz")
         assert stored.relative_to(archive).as_posix() == by_policy["chats"]["archive"]["name"]
         assert [json.loads(line)["outcome"] for line in audit.read_text().splitlines() if '"retention"' in line] == ["OK", "OK"]
+
+        wanted = [sample("threadkeep_retention_sessions_total", outcome=each) for each in ("archived", "deleted")]
+        runs, success = sample("threadkeep_retention_runs_total", outcome="done"), "threadkeep_retention_last_success_seconds"
+        found = samples(server, *wanted, runs)
+        assert [found[each] for each in wanted] == [1, 1]
+        assert found[runs] >= 1
+        assert found[sample(success)] >= found[sample("threadkeep_start_time_seconds")]
 
         lines = tmp_path / "old.jsonl"
         lines.write_bytes(gzip.decompress(stored.read_bytes()))

@@ -17,6 +17,8 @@ PROVIDER = 'threadkeep_provider_duration_seconds_count{{instance="a",provider="e
 POOL = 'threadkeep_database_connections{{instance="a",state="{}"}}'
 FILES = 'process_{}_fds{{job="threadkeep",instance="a"}}'
 
+SUCCESS = 'threadkeep_retention_last_success_seconds{{job="threadkeep",instance="{}"}}'
+
 
 class Case(NamedTuple):
     """Series of an alert by name: the values of an hour, a minute each, on which it fires, and those on which it does not."""
@@ -66,6 +68,10 @@ CASES = {
     "ThreadkeepFailedLogins": value('threadkeep_failed_logins_total{instance="a"}', "0+600x60", "0+1x60"),
     "ThreadkeepAuditRecordsLost": value('threadkeep_audit_lost_records_total{instance="a"}', "0x35 3x25", "3x60"),
     "ThreadkeepSweepHeld": value('threadkeep_sweep_held{instance="a"}', "1x60", "0x35 1x5 0x20"),
+    "ThreadkeepRetentionStopped": Case(
+        {SUCCESS.format("a"): "-90000x60", SUCCESS.format("b"): "-100000x60"},
+        {SUCCESS.format("a"): "0x60", SUCCESS.format("b"): "-100000x60"},
+    ),
     "ThreadkeepEventLoopBlocked": Case(*buckets("threadkeep_event_loop_delay_seconds", 0.5)),
     "ThreadkeepFilesExhausted": Case(
         {FILES.format("open"): "900x60", FILES.format("max"): "1024x60"},

@@ -71,7 +71,10 @@ def defined() -> dict[str, set[str]]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("dashboard")
     tokens = {TOKEN: {"tenant": "acme"}}
-    with running(data_dir=folder / "data", embedder="hashing", auth_tokens=tokens, audit_log=str(folder / "audit")) as server:
+    (folder / "policies.toml").write_text('[old]\naction = "delete"\nidle = "90d"\n')
+    retention = {"retention_policies_file": folder / "policies.toml", "retention_archive": str(folder / "archive")}
+    settings = {"embedder": "hashing", "auth_tokens": tokens, "audit_log": str(folder / "audit"), **retention}
+    with running(data_dir=folder / "data", **settings) as server:
         yield server
 
 

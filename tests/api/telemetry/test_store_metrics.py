@@ -15,6 +15,9 @@ from threadkeep_server.telemetry.instruments import Definition
 
 ELSEWHERE = {
     "threadkeep_audit_lost_records_total",
+    "threadkeep_retention_sessions_total",
+    "threadkeep_retention_runs_total",
+    "threadkeep_retention_last_success_seconds",
     "threadkeep_reranker_searches_total",
     "threadkeep_reranker_failures_total",
     "threadkeep_feed_tail_lag_changes",

@@ -23,6 +23,7 @@ from threadkeep_server.providers.archives.directory import Directory
 from threadkeep_server.service.retention.archive import Archive, Named
 from threadkeep_server.service.retention.guard import RetentionGuard
 from threadkeep_server.service.retention.runner import Restored, RetentionRunner
+from threadkeep_server.service.retention.stats import RunOutcome
 from threadkeep_server.service.retention.worker import RetentionWorker
 from threadkeep_server.store.inmemory import InMemoryStore
 
@@ -95,7 +96,7 @@ async def test_a_clock_that_jumps_deletes_nothing_before_the_hold_has_passed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     parts = Parts(tmp_path)
-    worker = parts.worker("a")
+    worker, started = parts.worker("a"), parts.clock.now
     await session_with(parts.store, draft("one"))
     assert await worker.turn() is True
     parts.clock.now += 2 * DAY
@@ -106,9 +107,11 @@ async def test_a_clock_that_jumps_deletes_nothing_before_the_hold_has_passed(
     [refused] = [run for run in parts.runs() if run["held"]]
     assert (refused["held"], refused["tenant"], refused["sessions"]) == (Hold.JUMP.value, TENANT, [])
     assert not await gone(parts)
+    assert (worker.stats.runs, worker.stats.last_success) == ({RunOutcome.DONE: 1, RunOutcome.HELD: 2}, started)
     parts.advance(DAY)
     assert await worker.turn() is True
     assert await gone(parts)
+    assert (worker.stats.runs[RunOutcome.DONE], worker.stats.last_success) == (2, parts.clock.now)
 
 
 async def test_one_server_at_a_time_runs_policies(tmp_path: Path) -> None:
@@ -205,6 +208,9 @@ async def test_a_storage_that_fails_keeps_every_session_and_ends_the_run(
         await put(storage, name, content)
 
     monkeypatch.setattr(Directory, "put", refused)
+    worker = parts.worker("a")
+    assert await worker.turn() is True
+    assert worker.stats.runs == {RunOutcome.FAILED: 1}
     run = await parts.runner.run(TENANT, 100)
     assert ([each.outcome for each in run.receipts], run.more) == ([Outcome.FAILED] * 10, True)
     assert len(await parts.names()) == 15

@@ -16,6 +16,7 @@ from ..access import own_app, own_ref, own_user
 from .archive import Archive, Named
 from .guard import RetentionGuard
 from .runner import Restored, RetentionRunner, Selection, Transfer, TransferFailed
+from .stats import RetentionStats
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +84,7 @@ class RetentionParts:
     guard: RetentionGuard
     transfer: Transfer
     clock: Callable[[], int]
+    stats: RetentionStats | None = None
 
 
 class RetentionService:
@@ -90,6 +92,7 @@ class RetentionService:
 
     def __init__(self, parts: RetentionParts | None = None) -> None:
         self._parts = parts
+        self.stats = None if parts is None else parts.stats
 
     async def run(self, caller: Caller, wanted: RunRequest) -> RunReport:
         """Runs policies over what the caller reaches of its tenant. When a run begins, it is decided whether the clock may be

@@ -11,11 +11,13 @@ from typing import Any
 
 from ...domain.errors import ThreadkeepError
 from ...domain.model import SECOND_NS
+from ...domain.retention.receipts import Outcome
 from ...domain.sweeping import Hold
 from ...providers.archives.base import StorageFailed
 from ...store.contract.maintenance import MaintenanceStore
 from .guard import RetentionGuard
 from .runner import RetentionRunner
+from .stats import RetentionStats, RunOutcome
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +39,7 @@ class RetentionWorker:
         limit: int,
         *,
         clock: Callable[[], int] = time.time_ns,
+        stats: RetentionStats | None = None,
     ) -> None:
         self._store = store
         self._runner = runner
@@ -45,6 +48,7 @@ class RetentionWorker:
         self._interval_s = interval_s
         self._limit = limit
         self._clock = clock
+        self.stats = stats or RetentionStats(clock())
         self.hold: Hold | None = None
         """Why the last run did nothing; None if it was free to."""
 
@@ -56,6 +60,7 @@ class RetentionWorker:
                 await asyncio.sleep(self._interval_s)
                 await self.turn()
             except Exception as exc:  # the next run must not depend on this one
+                self.stats.ended(RunOutcome.FAILED, self._clock())
                 _log.warning("retention failed; retrying in %g s: %s", self._interval_s, _reason(exc))
                 await asyncio.sleep(1.0)
 
@@ -67,12 +72,17 @@ class RetentionWorker:
             for tenant in selected:
                 await self._runner.refuse(tenant, hold)
         self.hold = hold
+        if hold is not None:
+            self.stats.ended(RunOutcome.HELD, self._clock())
         if hold is not None or not await self._lead():
             return False
+        failed = 0
         for tenant in await self._runner.tenants():
             if not await self._lead():
                 return False
-            await self._runner.run(tenant, self._limit, alive=self._lead)
+            run = await self._runner.run(tenant, self._limit, alive=self._lead)
+            failed += sum(each.outcome is Outcome.FAILED for each in run.receipts)
+        self.stats.ended(RunOutcome.FAILED if failed else RunOutcome.DONE, self._clock())
         return True
 
     async def _lead(self) -> bool:

@@ -18,6 +18,7 @@ from ...domain.feed import FeedState, Position
 from ...domain.model import SECOND_NS
 from ...feed.live.tail import TailStats
 from ...providers.rerankers.base import RerankCounts
+from ...service.retention.stats import SESSION_OUTCOMES, RetentionStats, RunOutcome
 from ...store.contract.maintenance import PoolUse, StoreInfo
 from ...telemetry import definitions as of
 from ...telemetry.connections import open_connections
@@ -70,6 +71,7 @@ class Sources:
     consumer_members: Callable[[], int] | None = None
     embedding: Callable[[], EmbeddingStats | None] = lambda: None
     reranked: RerankCounts | None = None
+    retention: RetentionStats | None = None
     audit_lost: Callable[[], int] | None = None
     sweep_held: Callable[[], bool] | None = None
     stalled_s: Callable[[], float] | None = None
@@ -159,6 +161,8 @@ class Metrics:
         sources = self._sources
         if sources.pool is not None and (pool := sources.pool()).most:
             yield Reading(of.POOL, {("used",): pool.used, ("most",): pool.most})
+        if sources.retention is not None:
+            yield from _of_retention(sources.retention)
         for definition, source in (
             (of.CONSUMER_MEMBERS, sources.consumer_members),
             (of.CALLS_IN_FLIGHT, sources.calls_in_flight),
@@ -193,6 +197,12 @@ def _of_tail(tail: TailStats, head: Position | None) -> Iterator[Reading]:
     if head is not None and tail.subscribers:  # without subscribers the tail sleeps and has no lag
         lag = max(0, head.change - tail.position.change) if tail.position < head else 0
         yield reading(of.FEED_TAIL_LAG, lag)
+
+
+def _of_retention(stats: RetentionStats) -> Iterator[Reading]:
+    yield Reading(of.RETENTION_SESSIONS, {(each,): stats.sessions[each] for each in SESSION_OUTCOMES})
+    yield Reading(of.RETENTION_RUNS, {(each.value,): stats.runs[each] for each in RunOutcome})
+    yield reading(of.RETENTION_SUCCESS, stats.last_success / SECOND_NS)
 
 
 def _of_compaction(stats: CompactionStats) -> Iterator[Reading]:
