@@ -12,7 +12,7 @@ SERVE_STAMP := $(VENV)/.serves
 SOURCES := client/python/threadkeep server/threadkeep_server
 PYTEST := $(BIN)/python -m pytest
 # Test processes. Tests wait more than they compute, so there are more of them than cores.
-WORKERS ?= 4
+WORKERS ?= 6
 PARALLEL := $(PYTEST) --numprocesses $(WORKERS) --no-loadscope-reorder
 ARGS ?=
 THREADKEEP_LONG ?=
@@ -92,7 +92,7 @@ check: lint ## What to run while working: lint, unit tests, the store on the ref
 	$(PARALLEL) tests/unit tests/store -m "not postgres" $(ARGS)
 
 .PHONY: test
-test: setup postgres cluster-programs ## Run the tests of every part on SQLite and PostgreSQL (WORKERS=4 processes)
+test: setup postgres cluster-programs ## Run the tests of every part on SQLite and PostgreSQL (WORKERS=6 processes)
 	$(PARALLEL) --durations=30 -m "not linters" $(ARGS)
 	@$(BIN)/python -m tests.conformance.matrix --counts
 

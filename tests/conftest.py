@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.clock import Clock
 from tests.support.databases.postgres import HOW_TO_INSTALL, NO_PGVECTOR, PostgresCluster, find_binaries, find_pgvector_binaries
+from tests.support.runs.bytecode import compile_first
 from tests.support.runs.cpu import CpuTimes
 from tests.support.runs.printed import print_said, say
 from tests.support.runs.scheduler import Spread, in_order
@@ -52,6 +53,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--cpu"):
         config.pluginmanager.register(CpuTimes(), "cpu-times")
+
+
+@pytest.hookimpl(tryfirst=True)  # before test processes start
+def pytest_sessionstart(session: pytest.Session) -> None:
+    compile_first(session.config)
 
 
 @pytest.hookimpl(trylast=True)  # after what was selected by name
