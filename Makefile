@@ -211,9 +211,20 @@ include $(dir $(firstword $(MAKEFILE_LIST)))tools/gen/generate.mk
 release-image: setup ## Record the protos as released: what `buf breaking` compares with
 	cd proto && ../$(BIN)/buf build -o released.binpb
 
+# The tag of a release, such as v0.2.0: every manifest must name its version. Without one they must name the same.
+TAG ?=
+# Where `make release-files` writes: an empty folder, or a new one.
+DIST ?= dist
+.PHONY: release-files
+release-files: setup ## Write every file of a release with checksums into DIST=dist, and its notes next to it
+	$(BIN)/python tools/release.py versions $(TAG)
+	$(BIN)/python tools/release.py build "$(DIST)"
+	$(BIN)/python tools/release.py verify "$(DIST)"
+	$(BIN)/python tools/release.py notes > "$(DIST)/../notes.md"
+
 .PHONY: release-check
 release-check: setup ## Build every file of a release and install each from its file: wheel, npm, crate, jar, Go module, image, chart
-	$(BIN)/python tools/release.py versions
+	$(BIN)/python tools/release.py versions $(TAG)
 	THREADKEEP_LONG=1 $(PARALLEL) tests/deploy tests/sdk -m "not linters" -k "deploy or readme or installed or prints_what or packed or crate" $(ARGS)
 
 .PHONY: sync-client

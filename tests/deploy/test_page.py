@@ -12,7 +12,8 @@ _ROOT = Path(__file__).parents[2]
 _PAGE = _ROOT / "docs" / "operations" / "deployment.md"
 _HERE = "tests/deploy"
 RUN_BY = {
-    ".venv/bin/python tools/release.py build": f"{_HERE}/test_release.py",
+    "make release-files": f"{_HERE}/test_release.py",
+    "uv build --wheel": f"{_HERE}/test_wheel.py",
     "uvx --from": f"{_HERE}/test_wheel.py",
     "podman build": f"{_HERE}/test_image.py",  # with buildah, which podman builds with
     "podman run": f"{_HERE}/test_image.py",  # with bubblewrap; the file says why

@@ -70,13 +70,17 @@ def test_every_file_is_built(tmp_path: Path, say: Say) -> None:
     for toolchain in ("typescript", "go", "java", "rust"):
         require(toolchain)
     folder = tmp_path / "dist"
-    files = release.build(folder)
+    make = ("make", "--no-print-directory", "release-files", f"DIST={folder}", f"TAG=v{release.versions()}")
+    done = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    files = sorted(path for path in folder.iterdir() if path.name != release.SUMS)
     assert release.verify(folder) == len(files) == 7
     for path in files:
         say(f"release: {path.name}, {path.stat().st_size:,} bytes")
     names = {path.name for path in files}
     version = release.versions()
     assert {f"threadkeep-{version}.crate", f"threadkeep-client-{version}.jar", f"threadkeep-go-{version}.tar.gz"} <= names
+    assert (tmp_path / "notes.md").read_text().strip()
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +92,8 @@ def jobs() -> dict[str, Any]:
 def test_workflow_publishes_what_was_checked(jobs: dict[str, Any]) -> None:
     assert jobs["publish"]["needs"] == ["check", "image"]
     commands = {name: [step.get("run", "") for step in job["steps"]] for name, job in jobs.items()}
-    assert "make release-check" in commands["check"]
+    checked, made = (commands["check"].index(f'make release-{what} TAG="$GITHUB_REF_NAME"') for what in ("check", "files"))
+    assert checked < made
     assert commands["publish"][0:5].count("python3 tools/release.py verify dist") == 1
     everything = "\n".join(each for steps in commands.values() for each in steps)
     for client in ("uv publish", "npm publish", "cargo publish", "mvn --batch-mode deploy", "git tag", "buildah manifest push"):
@@ -112,6 +117,24 @@ def test_every_command_of_the_workflow_is_one_of_bash(jobs: dict[str, Any]) -> N
                 assert re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"])
 
 
+@pytest.mark.skipif(not LONG, reason="it compiles the linter of workflows; `make release-check` runs it")
+def test_the_workflow_passes_its_linter(tmp_path: Path) -> None:
+    require("go")
+    program = ROOT / "build" / "actionlint"
+    build = ("go", "build", "-o", str(program), "github.com/rhysd/actionlint/cmd/actionlint")
+    subprocess.run(build, cwd=Path(__file__).parent / "workflow", check=True, timeout=600)
+
+    def linted(workflow: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run((program, "-no-color", workflow), capture_output=True, text=True, check=False)
+
+    assert linted(WORKFLOW).stdout == ""
+    wrong = tmp_path / "release.yml"
+    wrong.write_text(WORKFLOW.read_text().replace("needs: check", "needs: chekc"))
+    done = linted(wrong)
+    assert done.returncode == 1
+    assert "chekc" in done.stdout
+
+
 def test_make_targets_and_tools_of_the_workflow_exist(jobs: dict[str, Any]) -> None:
     targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
     lines = [line for job in jobs.values() for step in job["steps"] for line in step.get("run", "").splitlines()]
@@ -119,7 +142,7 @@ def test_make_targets_and_tools_of_the_workflow_exist(jobs: dict[str, Any]) -> N
     assert made
     assert set(made) <= targets
     tools = {shlex.split(line)[2] for line in lines if re.match(r"(\.venv/bin/python|python3) tools/release\.py ", line)}
-    assert tools == {"versions", "build", "notes", "verify"} == set(release._COMMANDS)
+    assert tools == {"verify"}
 
 
 def test_command_ends_with_the_reason() -> None:
