@@ -21,13 +21,16 @@ _ESTABLISHED = 1
 
 def has_socket(pid: int, port: int, to: int) -> bool:
     """Whether the process has the connection from one port to another of this machine."""
-    ends = (f":{port:04X}", f":{to:04X}")
-    rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
-    sockets = {f"socket:[{row[9]}]" for row in rows if (row[1][-5:], row[2][-5:]) == ends}
+    table = Path("/proc/net/tcp").read_bytes()
+    row = table.find(f":{port:04X} 0100007F:{to:04X} ".encode())
+    if row < 0:
+        return False
+    # What follows the two addresses: state, queues, timer, retransmits, user, timeout, inode.
+    inode = table[row : row + 150].split()[8].decode()
     with contextlib.suppress(OSError):
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(OSError):
-                if str(descriptor.readlink()) in sockets:
+                if str(descriptor.readlink()) == f"socket:[{inode}]":
                     return True
     return False
 
@@ -59,7 +62,8 @@ class Link:
         self._busy.add(task)
         task.add_done_callback(self._busy.discard)
         await self._passes.wait()
-        caller = self._cut_off_caller(writer.get_extra_info("peername")[1])
+        # In a thread: it reads all connections of the machine. Where there are many, nothing else would pass meanwhile.
+        caller = await asyncio.to_thread(self._cut_off_caller, writer.get_extra_info("peername")[1])
         while caller in self._cut_off:  # noqa: ASYNC110 - another thread changes it
             await asyncio.sleep(_AGAIN_S)
         # A closed connection has no process any more: one that was cut off looks like any other. On a busy machine this comes
@@ -115,11 +119,11 @@ class Network:
         self._thread.join()
         self._loop.close()
 
-    def link(self, target: int) -> Link:
-        """Returns an open link to a port."""
+    def link(self, target: int, *, of_nodes: bool = False) -> Link:
+        """Returns an open link to a port. `of_nodes`: processes that are cut off would call it."""
 
         async def opened() -> Link:
-            link = Link(target, self.cut_off)
+            link = Link(target, self.cut_off if of_nodes else ())
             self._servers.append(await link.serve())
             return link
 

@@ -30,7 +30,7 @@ class Node:
         self._folder.mkdir()
         give(self._folder)
         self.postgres_port, self.rest_port = free_port(), free_port()
-        self.postgres, self.rest = network.link(self.postgres_port), network.link(self.rest_port)
+        self.postgres, self.rest = network.link(self.postgres_port), network.link(self.rest_port, of_nodes=True)
         self._etcd = network.link(etcd_port)
         self._data = self._folder / "data"
         self.config = config = self._folder / "patroni.yml"
