@@ -3,6 +3,7 @@
 # manager may be used. Nothing is started. It never fails: without the programs the tests are skipped and say how to get them
 # (or fail, with THREADKEEP_REQUIRE_ALL=1).
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/installing.sh"
 
 found() {
   for program in patroni etcd haproxy pgbouncer pgbackrest; do
@@ -10,13 +11,9 @@ found() {
   done
 }
 
-as_root() {
-  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
-}
-
 found && exit 0
 
-if ! command -v apt-get > /dev/null || ! as_root true 2> /dev/null; then
+if ! may_install; then
   echo "==> no Patroni or no pgBackRest here, and no way to install it: its tests will say so" >&2
   exit 0
 fi
@@ -29,11 +26,7 @@ if [ ! -e "$policy" ]; then
   as_root chmod +x "$policy"
   trap 'as_root rm -f "$policy"' EXIT
 fi
-packages=(patroni python3-etcd etcd-server haproxy pgbouncer pgbackrest)
-install() {
-  DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends "${packages[@]}" > /dev/null 2>&1
-}
-install || { as_root apt-get update -qq > /dev/null 2>&1; install; }
+install_packages patroni python3-etcd etcd-server haproxy pgbouncer pgbackrest
 
 found || echo "==> Patroni, etcd, HAProxy, PgBouncer or pgBackRest could not be installed: their tests will say so" >&2
 exit 0

@@ -2,6 +2,7 @@
 # Installs PostgreSQL for the tests where none is found and the system's package manager may be used. It never fails: without
 # PostgreSQL the tests that need it are skipped and say how to get it (or fail, with THREADKEEP_REQUIRE_ALL=1).
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/installing.sh"
 
 package=postgresql-15
 
@@ -9,13 +10,9 @@ found() {
   [ -n "${THREADKEEP_TEST_PG_BIN:-}" ] || compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null || command -v initdb > /dev/null
 }
 
-as_root() {
-  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
-}
-
 found && exit 0
 
-if ! command -v apt-get > /dev/null || ! as_root true 2> /dev/null; then
+if ! may_install; then
   echo "==> no PostgreSQL here, and no way to install it: its tests will say so" >&2
   exit 0
 fi
@@ -25,10 +22,8 @@ echo "==> installing $package for the tests"
 as_root mkdir -p /etc/postgresql-common
 [ -e /etc/postgresql-common/createcluster.conf ] ||
   echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf > /dev/null
-as_root apt-get update -qq > /dev/null 2>&1 || true
 # Debian 12 has 15; elsewhere the distribution's own version will do.
-DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends "$package" > /dev/null 2>&1 ||
-  DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends postgresql > /dev/null 2>&1 || true
+install_packages "$package" || install_packages postgresql
 
 found || echo "==> PostgreSQL could not be installed: its tests will say so" >&2
 exit 0

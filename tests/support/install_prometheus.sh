@@ -3,6 +3,7 @@
 # unpacked, not installed, so that no service starts. It never fails: without them the tests of the dashboard and the alerts are
 # skipped and say how to get them (or fail, with THREADKEEP_REQUIRE_ALL=1).
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/installing.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 found() {
@@ -21,7 +22,7 @@ folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 chmod 755 "$folder"
 download() { (cd "$folder" && apt-get download -qq prometheus) > /dev/null 2>&1; }
-download || { { [ "$(id -u)" -eq 0 ] && apt-get update -qq || sudo -n apt-get update -qq; } > /dev/null 2>&1; download; }
+download || { as_root apt-get update -qq > /dev/null 2>&1; download; }
 if dpkg-deb -x "$folder"/prometheus_*.deb "$folder/unpacked" 2> /dev/null; then
   mkdir -p build/prometheus/bin
   cp "$folder"/unpacked/usr/bin/prom{tool,etheus} build/prometheus/bin/
