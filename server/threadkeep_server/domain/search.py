@@ -89,12 +89,14 @@ class Words(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class WordQuery:
     """A query for candidates: documents with any of the analyzed terms in one of the fields, or in their dates. `also`: keys of
-    documents that are candidates without a term, beyond the limit."""
+    documents that are candidates without a term, beyond the limit. `earlier`: the forms of these terms in documents
+    that an index has with the terms of an earlier version of the analyzer."""
 
     terms: tuple[str, ...]
     fields: Field = ALL_FIELDS
     limit: int = 256
     also: tuple[int, ...] = ()
+    earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

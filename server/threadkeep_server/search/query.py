@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 from .analysis.analyzer import Token, query_tokens
+from .analysis.earlier import earlier_forms
 from .analysis.scripts import Script, script_of
 from .analysis.stopwords import NO_NAMES, is_stop_word
 from .analysis.terms import speaker_terms
@@ -47,6 +48,7 @@ class Query:
     - is_question: whether it is a sentence, not keywords: it ends with a question mark, or has stop words among others.
     - intent: what it is after.
     - vague: whether it has nothing but stop words.
+    - earlier: the forms that earlier versions of the analyzer gave these terms, where they differ from all of them.
     """
 
     text: str
@@ -58,6 +60,14 @@ class Query:
     speakers: frozenset[str] = frozenset()
     intent: Intent = NOTHING
     vague: bool = False
+    earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def recruiting_earlier(self) -> Mapping[str, tuple[str, ...]]:
+        """The earlier forms of the terms that select candidates."""
+        named = {term: forms for term, forms in self.earlier.items() if term in self.speakers}
+        said = {speaker_terms([term])[0]: tuple(speaker_terms([*forms])) for term, forms in named.items()}
+        return {**self.earlier, **said}
 
     @property
     def recruiting(self) -> tuple[str, ...]:
@@ -103,7 +113,17 @@ def parse(text: str, now_ns: int) -> Query:
         speakers=frozenset((names.terms | _after_the(words)) & wanted.keys()),
         vague=bool(words) and not any(word.start in kept or not is_stop_word(_plain(word.text)) for word in words),
         intent=intent_of(read, frozenset(_plain(word.text) for word in words)),
+        earlier=_earlier(read, words_used, wanted),
     )
+
+
+def _earlier(text: str, words: Sequence[_Word], terms: Mapping[str, float]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for token in (token for word in words for token in word.tokens if token.term in terms):
+        for form in earlier_forms(text[token.start : token.end]):
+            if form not in terms and not is_stop_word(form):
+                found.setdefault(token.term, {})[form] = None
+    return {term: tuple(forms) for term, forms in found.items()}
 
 
 def _words(text: str) -> Iterator[_Word]:

@@ -67,7 +67,7 @@ class Recorder:
     def walks(self) -> list[str]:
         """The full scans. Excluded: hits, which are few enough to be sorted; progress, which is one row; archivings, whose
         first row is enough; and subqueries, whose scans are listed separately."""
-        few = ("SCAN search.index_progress", "SCAN archivings", "SCAN (subquery", "SCAN anon")
+        few = ("SCAN search.index_progress", "SCAN search.words_renewal", "SCAN archivings", "SCAN (subquery", "SCAN anon")
         scans = [plan for plan in self.plans if plan.startswith("SCAN") and "VIRTUAL TABLE INDEX" not in plan]
         return [plan for plan in scans if not plan.startswith(few)]
 

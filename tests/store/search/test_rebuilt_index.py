@@ -18,7 +18,7 @@ from tests.support.feed import settled
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.scopes import UserScope
-from threadkeep_server.domain.search import WordQuery, Words
+from threadkeep_server.domain.search import WordQuery
 from threadkeep_server.store.contract.search import SearchQuery
 from threadkeep_server.store.sql.engine.sqlite_driver import driver
 from threadkeep_server.store.sql.engine.statements import Prepared
@@ -186,34 +186,6 @@ async def test_an_index_is_rebuilt_when_the_feed_was_trimmed_beyond_it(url: str)
         assert await lag(store) >= EVENTS * 2
         await finish(store)
         assert await indexed(store) == await found(store) == EVENTS * 2 + 2
-
-
-class EarlierWords(EventCodec):
-    """The analyzer of the version before: every term is the one of now, with an x."""
-
-    words_version = CODEC.words_version - 1
-
-    def words(self, body: bytes, time: int) -> Words:
-        return Words(*([f"{term}x" for term in field] for field in super().words(body, time)))
-
-
-async def test_an_index_of_the_version_before_is_rebuilt_and_answers_are_complete_meanwhile(url: str) -> None:
-    now, before = WordQuery(terms("needle")), WordQuery(tuple(f"{term}x" for term in terms("needle")))
-    async with filled(url, EarlierWords()) as store:
-        await finish(store)
-        assert len((await store.word_candidates(TENANT, UserScope("alice"), before)).found) == EVENTS * 2
-        assert (await store.word_candidates(TENANT, UserScope("alice"), now)).found == []
-    async with open_store(url, CODEC) as store:
-        assert await lag(store) >= EVENTS * 2
-        for _ in range(20):
-            assert (await store.word_candidates(TENANT, UserScope("alice"), before)).found == []
-            assert await candidates(store) == await found(store) == EVENTS * 2
-            if not await lag(store):
-                break
-            await step(store)
-        assert await lag(store) == 0
-    async with open_store(url, CODEC) as store:
-        assert await lag(store) == 0, "once"
 
 
 def _newest(connection: Connection) -> dict[str, int]:

@@ -78,12 +78,23 @@ def stem(word: str) -> str:
         return word[:LONGEST_TERM]
     if word.isascii():
         return _english(word) if word.isalpha() else word
-    scripts = {script_of(character) for character in word if unicodedata.category(character)[0] != "M"}
-    script = scripts.pop() if len(scripts) == 1 else Script.OTHER
-    if script is Script.HEBREW:
-        return _HEBREW_ARTICLE.sub("", word)
-    stemmer = _STEMMERS.get(script)
+    return _HEBREW_ARTICLE.sub("", word) if _script(word) is Script.HEBREW else snowball(word)
+
+
+def snowball(word: str) -> str:
+    """Returns what the stemmer alone makes of a folded word."""
+    if len(word) > LONGEST_TERM:
+        return word[:LONGEST_TERM]
+    if word.isascii():
+        return str(_ENGLISH.stemWord(word)) if word.isalpha() else word
+    stemmer = _STEMMERS.get(_script(word))
     return stemmer.stemWord(word) or word if stemmer else word
+
+
+def _script(word: str) -> Script:
+    """Returns the one script of its letters; OTHER if there are several."""
+    scripts = {script_of(character) for character in word if unicodedata.category(character)[0] != "M"}
+    return scripts.pop() if len(scripts) == 1 else Script.OTHER
 
 
 def _english(word: str) -> str:

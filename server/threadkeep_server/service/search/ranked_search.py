@@ -126,7 +126,8 @@ class _Events:
     async def by_terms(self, limit: int, meaning: Meaning = NO_MEANING) -> Sequence[Scored]:
         """Ranks the events that share a term with the question or are near in meaning, and those next to the best of them."""
         query = self._query
-        wanted = WordQuery(self._question.recruiting, query.fields, limit, tuple(meaning.near))
+        question = self._question
+        wanted = WordQuery(question.recruiting, query.fields, limit, tuple(meaning.near), question.recruiting_earlier)
         candidates = await self._store.word_candidates(self._tenant, query.scope, wanted, query.filter)
         self._take_candidates(candidates)
         scored, tokens = await rank_words(self._question, candidates, meaning)

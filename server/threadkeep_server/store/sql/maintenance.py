@@ -61,7 +61,7 @@ class SqlMaintenance:
                 durability=self._engine.durability,
                 schema_version=versions.versions(connection)[0],
                 indexed=self._indexed,
-                index_lag=lag(connection, self._engine) if self._indexed else 0,
+                index_lag=lag(connection, self._engine, self._units.codec.words_version) if self._indexed else 0,
                 totals=session_queries.totals(connection, tenant) if totals else None,
             )
 

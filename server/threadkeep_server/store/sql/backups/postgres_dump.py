@@ -12,12 +12,12 @@ from sqlalchemy import Connection
 
 from ..engine.base import SqlOptions, Unit
 from ..engine.factory import open_engine
-from ..schema.tables import event_text, event_words, index_progress, meta, sessions
+from ..schema.tables import event_text, event_words, index_progress, meta, sessions, words_renewal
 from .postgres_programs import ProgramFailed, major, output_of, program, run, version_of
 
 MAGIC: Final = b"PGDMP"
 """The first bytes of a dump in pg_dump's custom format."""
-_DERIVED: Final = (event_text, event_words, index_progress)
+_DERIVED: Final = (event_text, event_words, index_progress, words_renewal)
 _TABLES: Final = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename"
 
 

@@ -356,3 +356,15 @@ index_progress = Table(
     Column("filled", BigInteger, nullable=False),
     Column("fill", BigInteger, nullable=False),
 )
+
+# How far the terms of events are renewed after a change of the analyzer: of the events that were indexed before, up to the id
+# `upto`, those up to `renewed` are. `seen`: when a server of this version last gave a sign, in nanoseconds by the clock of the
+# database; 0 on SQLite. One row, or none before the first step.
+words_renewal = Table(
+    "words_renewal",
+    derived,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("renewed", BigInteger, nullable=False),
+    Column("upto", BigInteger, nullable=False),
+    Column("seen", BigInteger, nullable=False),
+)

@@ -17,6 +17,7 @@ from ...contract.search import most_counted, rarity
 from ..engine.base import Engine
 from ..scan_budget import ScanBudget
 from .common_terms import CommonTerms
+from .renewal import NONE, Earlier
 from .term_index import NewestPage, Postings, TermIndex, TermQuery
 
 Read = Callable[[Sequence[int]], Mapping[int, Candidate]]
@@ -40,10 +41,17 @@ class Unindexed:
 
 class Choice:
     """The selection for one query among the documents of a scope. `marker` is the scope's in the index; `documents` is their
-    number. `common`: what is known of the index. `outdated` documents of the index are ignored: they are in `unindexed`."""
+    number. `common`: what is known of the index. `outdated` documents of the index are ignored: they are in `unindexed`.
+    `earlier`: of those whose terms are of another version."""
 
     def __init__(
-        self, query: WordQuery, marker: str, documents: int, common: CommonTerms, outdated: Collection[int] = ()
+        self,
+        query: WordQuery,
+        marker: str,
+        documents: int,
+        common: CommonTerms,
+        outdated: Collection[int] = (),
+        earlier: Earlier = NONE,
     ) -> None:
         self.terms = tuple(dict.fromkeys(query.terms))
         self.documents = documents
@@ -53,6 +61,7 @@ class Choice:
         self._common = common
         self._query = TermQuery(marker, self.terms, query.fields)
         self._outdated = outdated
+        self._earlier = earlier
 
     def candidates(
         self,
@@ -65,17 +74,19 @@ class Choice:
     ) -> Candidates:
         """`unindexed` was read before the index: documents indexed in the meantime are in both, none is in neither. `budget`:
         what `read` takes from; when it is used up, the rest is not searched."""
-        indexed_postings = Postings({}, ())
+        found_postings = Postings({}, ())
         if index is not None and self.terms:
             # More, because outdated ones are left out.
             most = self.most + len(self._outdated)
-            indexed_postings = self._common.postings(connection, engine, index, self._query, most, self.documents)
+            looked_up = self._query._replace(terms=self._earlier.looked_up(self.terms))
+            found_postings = self._common.postings(connection, engine, index, looked_up, most, self.documents)
+        indexed_postings = self._earlier.merged(found_postings)
         having = {term: self._having(indexed_postings.keys.get(term, ()), unindexed.keys.get(term, ())) for term in self.terms}
         counts = {term: self._count(indexed_postings, term, unindexed) for term in self.terms}
         counts = {term: count for term, count in counts.items() if count}
         pages: Iterable[Sequence[int]] = [self._most_telling(having, counts)]
-        if index is not None and indexed_postings.common:
-            pages = chain(pages, self._newest(connection, engine, index, indexed_postings.common))
+        if index is not None and found_postings.common:
+            pages = chain(pages, self._newest(connection, engine, index, found_postings.common))
         if budget is not None:
             pages = takewhile(lambda _: not budget.used_up, pages)
         # One more than wanted shows whether there are more.
@@ -113,8 +124,9 @@ class Choice:
         self, connection: Connection, engine: Engine, index: TermIndex, common: Sequence[str]
     ) -> Iterator[Sequence[int]]:
         """Returns keys of documents with common terms: first those that have all of them, then those that have any."""
-        query = self._query._replace(terms=common)
-        for every in (True, False) if len(common) > 1 else (False,):
+        all_of = [terms for terms in self._earlier.combined(common) if len(terms) > 1]
+        for terms, every in [*((terms, True) for terms in all_of), (common, False)]:
+            query = self._query._replace(terms=terms)
             page = NewestPage(_BEYOND_ALL, max(_FEWEST, self._limit + 1), every)
             while keys := index.newest(connection, engine, query, page):
                 yield [key for key in keys if key not in self._outdated]

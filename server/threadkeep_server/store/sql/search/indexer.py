@@ -45,7 +45,9 @@ from ..schema.tables import (
     sessions,
 )
 from ..vectors import maintenance
+from . import renewal
 from .deriver import Deriver, EventText
+from .renewal import Renewal
 from .rescoping import Gave, Reached, Rescoping, affordable
 from .term_index import TermRow
 from .text_index import TextIndex, TextRow, scope_of
@@ -93,6 +95,7 @@ class Indexer:
         self._deriver = Deriver(engine, codec, with_words=index.words is not None)
         self._rescoping = Rescoping(index, gave)
         self._rescoped: Reached | None = None
+        self._renewal = Renewal(engine, index, self._deriver, codec.words_version)
         self._words_version = codec.words_version
         self._busy = busy
         self._hint = asyncio.Event()
@@ -138,12 +141,18 @@ class Indexer:
             await asyncio.sleep(min(rest, _LONGEST_REST_S))
 
     def step(self, connection: Connection, *, most: int, by_process: bool = False) -> _Step:
-        """Indexes the next events or changes, about `most`; a unit of work. `by_process`: another process analyzes them."""
+        """Indexes the next events or changes, about `most`, or renews terms if all are indexed; a unit of work.
+        `by_process`: another process analyzes them."""
         if not self._engine.locks.try_acquire(connection, {_TURN}):
             return _Step(full=False, done=True)  # another server is indexing
         at = connection.execute(sa.select(index_progress)).one()
-        run = self._fill if at.filled < at.fill else self._follow
-        return run(connection, at, most, by_process)
+        if self._renewal.yields(connection, at):
+            return _Step(full=False, done=True)
+        step = (self._fill if at.filled < at.fill else self._follow)(connection, at, most, by_process)
+        if step.done and (more := self._renewal.step(connection, most, by_process)) is not None:
+            step = _Step(full=more, done=False)
+        self._renewal.sign(connection)
+        return step
 
     def _fill(self, connection: Connection, at: Row[Any], most: int, by_process: bool) -> _Step:
         """Reads the next events that existed when the index was created. If a session is deleted after its events were read,
@@ -300,10 +309,10 @@ def unfilled() -> ColumnElement[bool]:
     return sa.and_(events.c.id > filled, events.c.id <= fill)
 
 
-def lag(connection: Connection, engine: Engine) -> int:
+def lag(connection: Connection, engine: Engine, words_version: int) -> int:
     """Returns the number of committed change batches that are not indexed. During a rebuild it includes the number of events
-    still to be read, estimated by their ids; it is 0 at the end."""
+    still to be read or renewed, estimated by their ids; it is 0 at the end."""
     at = connection.execute(sa.select(index_progress)).one()
     ahead = beyond(engine, sa.literal(at.xid), sa.literal(at.change))
     count = connection.execute(sa.select(sa.func.count()).select_from(changes).where(ahead)).scalar_one()
-    return int(count + at.fill - at.filled)
+    return int(count + at.fill - at.filled) + renewal.left(connection, words_version)

@@ -28,11 +28,12 @@ from ..log.conditions import conditions
 from ..log.scan import EVENT_COLUMNS, Scanner, stored_events
 from ..scan_budget import ScanBudget, ScanLimits, affordable
 from ..schema.tables import event_words, events, sessions
-from . import unindexed
+from . import renewal, unindexed
 from .analysis_cache import AnalysisCache
 from .candidate_selection import Choice, Unindexed
 from .common_terms import CommonTerms
 from .event_lookup import neighbor_keys
+from .renewal import Earlier
 from .scopes import Place, place_of
 from .term_index import TermIndex
 
@@ -68,25 +69,32 @@ def word_candidates(
     if not connection.in_transaction():
         connection.begin()  # prepared statements do not begin one, and a result must be of one snapshot
     place = place_of(scanner, tenant, scope)
-    documents, parts = _size_and_parts(scanner, index, place)
+    documents, parts, earlier = _size_and_parts(scanner, index, place, query)
     if not (query.terms or query.also) or query.limit < 1:
         return Candidates([], documents)
-    reader = _Reader(scanner, analyzed, place, query.fields, wanted, decoding)
-    choice = Choice(query, place.marker, documents, common)
+    reader = _Reader(scanner, analyzed, place, query.fields, wanted, decoding, earlier)
+    choice = Choice(query, place.marker, documents, common, earlier=earlier)
     unindexed_postings = reader.unindexed(parts, choice.terms, choice.most, budget)
     return choice.candidates(connection, scanner.engine, index, unindexed_postings, reader.named, decoding)
 
 
-def _size_and_parts(scanner: Scanner, index: TermIndex | None, place: Place) -> tuple[int, Sequence[Part]]:
-    """Returns the number of events in the scope, at least 1, and the parts to read. One statement: the round trip costs more
-    than the query."""
+def _size_and_parts(
+    scanner: Scanner, index: TermIndex | None, place: Place, query: WordQuery
+) -> tuple[int, Sequence[Part], Earlier]:
+    """Returns the number of events in the scope, at least 1, the parts to read, and which terms are of an earlier version. One
+    statement: the round trip costs more than the query."""
 
     def build() -> Select[Any]:
-        return sa.select(place.size().label("documents"), *(() if index is None else unindexed.behind(scanner.engine)))
+        of_index = () if index is None else (*unindexed.behind(scanner.engine), *renewal.columns())
+        return sa.select(place.size().label("documents"), *of_index)
 
     shape = ("scope size", index is None, *place.key)
     row = scanner.statements.get(shape, scanner.connection, build).run(scanner.connection, place.key)[0]
-    return max(1, int(row.documents)), ["all"] if index is None else unindexed.parts_of(row, by_user="user_id" in place.key)
+    documents = max(1, int(row.documents))
+    if index is None:
+        return documents, ["all"], renewal.NONE
+    earlier = renewal.earlier(row, scanner.codec.words_version, query.earlier)
+    return documents, unindexed.parts_of(row, by_user="user_id" in place.key), earlier
 
 
 def neighbor_candidates(
@@ -133,6 +141,7 @@ class _Reader:
         fields: Field,
         wanted: EventFilter,
         decoding: ScanBudget | None = None,
+        earlier: Earlier = renewal.NONE,
     ) -> None:
         self._scanner = scanner
         self._analyzed = analyzed
@@ -140,6 +149,7 @@ class _Reader:
         self._fields = fields
         self._wanted = wanted
         self._decoding = decoding
+        self._earlier = earlier
 
     # --- by key
 
@@ -150,7 +160,7 @@ class _Reader:
         every = self._fields & ALL_FIELDS == ALL_FIELDS
         found: dict[int, Candidate] = {}
         for row in rows:
-            words = row.words if row.words is not None else unknown.get(row.id, "")
+            words = unknown.get(row.id, "") if row.words is None else self._earlier.present(row.id, row.words)
             words = words if every else selected(words, self._fields)
             found[row.id] = Candidate(row.id, row.session, row.position, row.time, row.role, row.author, words)
         return found

@@ -17,7 +17,17 @@ from sqlalchemy.sql import ColumnElement
 from ....domain.filters import EventFilter
 from ..engine.base import Capability, Engine
 from ..log.conditions import Conditions, parameter, text_conditions
-from ..schema.tables import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
+from ..schema.tables import (
+    DERIVED,
+    changes,
+    derived,
+    event_text,
+    event_words,
+    events,
+    feed_floor,
+    index_progress,
+    words_renewal,
+)
 from ..schema.versions import alone
 from ..vectors import maintenance
 from .fts5 import Fts5Table
@@ -30,6 +40,8 @@ _TRIGRAM = 3
 _HASH_BYTES = 32 << 20  # A transaction adds one segment up to this size. By default 1 MiB; segments are merged later.
 _MOST_TRIGRAMS = 24  # enough to be selective; a longer phrase narrows no further
 _PRIVATE_USE, _PRIVATE_USE_SIZE = 0xE000, 6400
+
+_RENEW = event_words.update().where(event_words.c.id == sa.bindparam("key")).values(words=sa.bindparam("renewed"))
 
 TextRow = tuple[int, str, str]
 """An event's row id, its scope and its folded text."""
@@ -53,12 +65,17 @@ class TextIndex(Protocol):
     """Events to add in one transaction if many are waiting."""
 
     def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
-        """Creates missing tables; rebuilds them if another version created them, of the index or of the analyzer."""
+        """Creates missing tables; rebuilds them if another version of the index created them. Terms of another version of the
+        analyzer stay, until they are renewed."""
         ...
 
     def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[TermRow] = ()) -> None: ...
 
     def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[TermRow] = ()) -> None: ...
+
+    def renew(self, connection: Connection, outdated: Sequence[TermRow], words: Sequence[TermRow]) -> None:
+        """Replaces terms; the rows are of the same events."""
+        ...
 
     def candidates(self, scope: str | None, wanted: EventFilter) -> Conditions:
         """Conditions on event_text that every indexed match satisfies, in the scope if there is one."""
@@ -66,18 +83,18 @@ class TextIndex(Protocol):
 
 
 def _prepare_tables(connection: Connection, engine: Engine, words_version: int) -> bool:
-    """Returns whether the tables had to be rebuilt: another version created them, or they belong to another log."""
+    """Returns whether the tables had to be rebuilt: another version of the index created them, or they belong to another
+    log."""
     derived.create_all(connection)
     maintenance.prepare(connection)
     columns = {column["name"] for column in sa.inspect(connection).get_columns(index_progress.name, schema=_schema(connection))}
     if columns == set(index_progress.c.keys()):
         at = connection.execute(sa.select(index_progress)).one_or_none()
-        versions = (VERSION, words_version)
-        if at is not None and (at.version, at.words_version) == versions and _continues(connection, at):
+        if at is not None and at.version == VERSION and _continues(connection, at):
             return False
     index_progress.drop(connection)
     index_progress.create(connection)
-    for table in (event_text, event_words):
+    for table in (event_text, event_words, words_renewal):
         connection.execute(table.delete())
     start = _start(connection, engine) | {"version": VERSION, "words_version": words_version}
     connection.execute(index_progress.insert(), start)
@@ -147,6 +164,12 @@ class ScopedTexts:
         if self.words is not None and words:
             connection.execute(event_words.delete().where(event_words.c.id.in_([row.id for row in words])))
             self.words.remove(connection, words)
+
+    def renew(self, connection: Connection, outdated: Sequence[TermRow], words: Sequence[TermRow]) -> None:
+        if self.words is not None and words:
+            self.words.remove(connection, outdated)
+            connection.execute(_RENEW, [{"key": row.id, "renewed": row.words} for row in words])
+            self.words.add(connection, words)
 
     def candidates(self, scope: str | None, wanted: EventFilter) -> Conditions:
         found = Conditions()
