@@ -78,7 +78,7 @@ async def _migrate(url: str, schema: int) -> None:
         pass
 
 
-@pytest.fixture(scope="module", params=some(range(1, SCHEMA_VERSION), 4))
+@pytest.fixture(scope="module", params=some(range(1, SCHEMA_VERSION), 8))
 def schema(request: pytest.FixtureRequest) -> int:
     """The schema between the first and the newest at which the migration paused."""
     return int(request.param)
