@@ -22,6 +22,11 @@ _OWN = {"dev", "proc", "run", "sys", "tmp", "var", "opt", "etc", "home"}
 _BECOME = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--")
 
 
+_ROOT = Path(__file__).parents[2]
+# Programs of a checkout below /tmp, which is empty in the sandbox.
+_CHECKOUT = ("--ro-bind", str(_ROOT), str(_ROOT)) if _ROOT.is_relative_to("/tmp") else ()
+
+
 def machine_root(*more: str) -> list[str]:
     """Options of bwrap: the machine's programs, read-only, with these directories in /opt and /etc: SOURCE:TARGET each."""
     options = ["--tmpfs", "/"]
@@ -65,7 +70,7 @@ class Sandboxed:
         program reads what this test can read."""
         self.log_file, self.data = folder / "log", folder / "data"
         self.data.mkdir(mode=0o700, exist_ok=True)
-        options = [*root, "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--bind", str(self.data), STATE]
+        options = [*root, "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", *_CHECKOUT, "--bind", str(self.data), STATE]
         options += ["--remount-ro", "/", "--chdir", STATE, "--clearenv"]
         for name, value in environment.items():
             options += ["--setenv", name, value]
