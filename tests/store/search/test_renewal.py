@@ -15,6 +15,7 @@ from tests.support.candidates import terms
 from tests.support.codec import CODEC, draft
 from tests.support.feed import settled
 from tests.support.removals import clear
+from tests.support.runs.thoroughness import LONG
 from tests.support.sessions import TENANT, append, create, ref
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.scopes import UserScope
@@ -222,3 +223,29 @@ async def test_an_older_server_neither_indexes_nor_renews_while_a_newer_one_runs
         assert not await step(older)
         await finish(newer)
         assert [len(keys) for keys in await in_index(newer, now, f"{now}x")] == [EVENTS + 2, 0]
+
+
+class TestLarge:
+    """More events than a search may read of those that are not indexed."""
+
+    __test__ = LONG
+
+    async def test_a_scope_beyond_the_budget_of_a_search_has_complete_answers(self, url: str) -> None:
+        options, count, at_once = SqlOptions(search_scan_seconds=60), 50_000, 500
+        async with open_store(url, EarlierWords(), options=options) as store:
+            await create(store)
+            for start in range(0, count, at_once):
+                some = range(start, start + at_once)
+                await append(
+                    store, *(draft(f"{'needle ' if number % 500 == 0 else ''}{'hay ' * 100}{number}") for number in some)
+                )
+                while await step(store, 1024):
+                    pass
+            await settled(store)
+            while await lag(store):
+                await step(store, 1024)
+        async with open_store(url, CODEC, options=options) as store:
+            while await lag(store):
+                await is_complete(store, count // 500)
+                await step(store, 1024)
+            await is_complete(store, count // 500)
