@@ -79,7 +79,7 @@ class Archive:
 
     async def begin(self, receipt: Receipt) -> None:
         """Stores the receipt of a session that is about to be archived or deleted."""
-        await self._storage.put(_pending(receipt), self._sealed(receipt))
+        await self._storage.put(_pending(receipt.tenant, receipt.id), self._sealed(receipt))
 
     async def end(self, receipt: Receipt) -> None:
         """Stores the receipt with its outcome."""
@@ -87,7 +87,7 @@ class Archive:
         if await self.is_erased(receipt):
             await self.discard(receipt)
         else:
-            await self._storage.remove(_pending(receipt))
+            await self._storage.remove(_pending(receipt.tenant, receipt.id))
 
     async def discard(self, receipt: Receipt) -> None:
         """Removes what a run stored for a session that it does not delete, or that was erased: its archive and its receipts, of
@@ -95,7 +95,7 @@ class Archive:
         for name in await self._storage.names(place_of(receipt)):
             if _id_in(name) == receipt.id:
                 await self._storage.remove(name)
-        await self._storage.remove(_pending(receipt))
+        await self._storage.remove(_pending(receipt.tenant, receipt.id))
 
     async def bury(self, tenant: str, receipt_id: str) -> None:
         """Stores that what is stored by the id of a receipt is erased, also what is stored later."""
@@ -155,7 +155,7 @@ class Archive:
         changed by others."""
         ended = f"{stored.folder}/{stored.id}{_RECEIPT}"
         # Again: a run may end between two of these.
-        for name in (ended, f"pending/{_part(tenant)}/{stored.id}{_RECEIPT}", ended):
+        for name in (ended, _pending(tenant, stored.id), ended):
             raw = await self._storage.get(name)
             if raw is not None:
                 return self._opened(name, raw)
@@ -266,8 +266,8 @@ def _receipt(receipt: Receipt) -> str:
     return f"{place_of(receipt)}/{receipt.id}{_RECEIPT}"
 
 
-def _pending(receipt: Receipt) -> str:
-    return f"pending/{_part(receipt.tenant)}/{receipt.id}{_RECEIPT}"
+def _pending(tenant: str, receipt_id: str) -> str:
+    return f"pending/{_part(tenant)}/{receipt_id}{_RECEIPT}"
 
 
 def _tombstone(tenant: str, receipt_id: str) -> str:
