@@ -156,6 +156,8 @@ def _embedder_options(settings: Settings) -> EmbedderOptions:
             max_characters=settings.embedder_max_characters,
             query_prefix=settings.embedder_query_prefix,
             document_prefix=settings.embedder_document_prefix,
+            query_type=settings.embedder_query_type,
+            document_type=settings.embedder_document_type,
             path=settings.embedder_path,
             pooling=settings.embedder_pooling,
             max_tokens=settings.embedder_max_tokens,

@@ -81,6 +81,16 @@ class SearchSettings(BaseSettings):
     embedder_document_prefix: str = Field(
         default="", description="Prefix of each embedded document: `passage: `. A change embeds all documents again."
     )
+    embedder_query_type: str = Field(
+        default="",
+        description="With `openai`: sent as `input_type` with queries, to servers that add the prefixes themselves: `query`. "
+        "Letters, digits, `.`, `-` and `_`, at most 64. Empty: not sent.",
+    )
+    embedder_document_type: str = Field(
+        default="",
+        description="With `openai`: sent as `input_type` with documents: `passage` or `document`, as the server wants. "
+        "Empty: not sent. A change embeds all documents again.",
+    )
     embedder_max_characters: int = Field(
         default=8000, ge=1, le=1_000_000, description="Most characters of a text that are embedded; the rest is ignored."
     )

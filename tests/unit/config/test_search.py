@@ -40,6 +40,8 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "embedder_timeout": "30s",
         "embedder_query_prefix": "",
         "embedder_document_prefix": "",
+        "embedder_query_type": "",
+        "embedder_document_type": "",
         "embedder_max_characters": 8000,
         "embed_events": True,
         "vector_cache_bytes": 256 << 20,

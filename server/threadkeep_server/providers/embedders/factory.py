@@ -69,7 +69,15 @@ def _open_model(options: EmbedderOptions) -> EmbeddingModel:
             )
         from .openai import OpenAIEmbeddings
 
-        return OpenAIEmbeddings(model=model, base_url=base_url, api_key=api_key, dimensions=dimensions, max_answer_bytes=limit)
+        return OpenAIEmbeddings(
+            model=model,
+            base_url=base_url,
+            api_key=api_key,
+            dimensions=dimensions,
+            query_type=options.query_type,
+            document_type=options.document_type,
+            max_answer_bytes=limit,
+        )
     except ModuleNotFoundError as exc:
         raise ValueError(
             f"the embedder {options.provider!r} needs the package {exc.name!r}; install 'threadkeep[embedder]'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from dataclasses import dataclass, field
 
@@ -12,6 +13,8 @@ from ..onnx.files import POOLINGS
 PROVIDERS = ("hashing", "onnx", "openai", "gemini")
 MAX_DIMENSIONS = 16_384
 _HASHING_DIMENSIONS = 384
+_TYPES = ("query_type", "document_type")
+_TYPE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ABOVE_ZERO = ("batch", "batch_characters", "timeout", "deadline", "max_attempts", "max_characters", "threads")
 
 
@@ -47,6 +50,10 @@ class EmbedderOptions:
     """Precedes each query, for models trained with a prefix."""
     document_prefix: str = ""
     """Precedes each document."""
+    query_type: str = ""
+    """`input_type` of queries, for servers of the provider `openai` that add the prefixes of their model; empty: not sent."""
+    document_type: str = ""
+    """`input_type` of documents."""
     path: str = ""
     """The directory of a local model, or its file `*.onnx`."""
     pooling: str = ""
@@ -63,6 +70,8 @@ class EmbedderOptions:
             self._check_local()
         elif self.provider not in {"", "hashing"}:
             self._check_endpoint()
+        if self.provider:
+            self._check_types()
         if not 0 <= self.dimensions <= MAX_DIMENSIONS:
             raise ValueError(f"the embedder's dimensions must be from 0 to {MAX_DIMENSIONS}")
         for name in _ABOVE_ZERO:
@@ -86,16 +95,25 @@ class EmbedderOptions:
         if not self.base_url and not self.api_key:
             raise ValueError(f"the embedder {self.provider!r} needs an API key, or the base URL of a server without keys")
 
+    def _check_types(self) -> None:
+        for name in _TYPES:
+            value = getattr(self, name)
+            if value and self.provider != "openai":
+                raise ValueError(f"the embedder's {name} is sent with 'openai' only; leave it empty with {self.provider!r}")
+            if value and not _TYPE.fullmatch(value):
+                raise ValueError(f"the embedder's {name} must be at most 64 letters, digits, dots, hyphens and underscores")
+
     @property
     def hashing_dimensions(self) -> int:
         return self.dimensions or _HASHING_DIMENSIONS
 
     @property
     def name(self) -> str:
-        """`Embedder.model`. Contains everything that changes the vector of a text; a document prefix by its CRC-32. Of `onnx`
-        it is complete only in the options that `open_onnx` returns."""
+        """`Embedder.model`. Contains everything that changes the vector of a document; its prefix by a CRC-32. Of `onnx` it is
+        complete only in the options that `open_onnx` returns."""
         if self.provider == "hashing":
             return f"hashing-v1-{self.hashing_dimensions}"
         dimensions = f":{self.dimensions}" if self.dimensions and self.provider != "onnx" else ""
         prefix = f"+{zlib.crc32(self.document_prefix.encode()):08x}" if self.document_prefix else ""
-        return f"{self.provider}:{self.model}{dimensions}{prefix}"
+        type_ = f"+type={self.document_type}" if self.document_type else ""
+        return f"{self.provider}:{self.model}{dimensions}{prefix}{type_}"

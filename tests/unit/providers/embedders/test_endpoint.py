@@ -78,6 +78,18 @@ async def test_questions_and_documents_have_separate_prefixes(model: EmbeddingEn
         assert model.requests[1].json["requests"][0]["taskType"] == "RETRIEVAL_QUERY"
 
 
+@pytest.mark.parametrize("model", ["openai"], indirect=True)
+@pytest.mark.parametrize(("query", "document"), [("query", "passage"), ("", "passage"), ("search_query", "")])
+async def test_types_are_sent_with_what_they_are_set_for(
+    model: EmbeddingEndpoint, opened: Opened, query: str, document: str
+) -> None:
+    async with opened(query_type=query, document_type=document) as embedder:
+        await embedder.embed(["a", "b"])
+        await embedder.embed(["a"], query=True)
+    assert [request.json.get("input_type") for request in model.requests] == [document or None, query or None]
+    assert [model.texts(request) for request in model.requests] == [["a", "b"], ["a"]]
+
+
 async def test_many_texts_are_embedded_in_batches_and_returned_in_order(model: EmbeddingEndpoint, opened: Opened) -> None:
     model.does(model.embeds(lambda text: [float(len(text)), 1.0]))
     texts = ["x" * n for n in range(1, 8)]

@@ -28,6 +28,12 @@ from threadkeep_server.providers.embedders.options import EmbedderOptions
         ({"max_attempts": 0}, "max_attempts must be above zero"),
         ({"max_characters": 0}, "max_characters must be above zero"),
         ({"backoff": -0.1}, "backoff must not be negative"),
+        ({"query_type": "a query"}, "query_type must be at most 64 letters"),
+        ({"query_type": "query\n"}, "query_type must be at most 64 letters"),
+        ({"document_type": "p" * 65}, "document_type must be at most 64 letters"),
+        ({"provider": "gemini", "query_type": "query"}, "query_type is sent with 'openai' only; leave it empty with 'gemini'"),
+        ({"provider": "hashing", "document_type": "passage"}, "document_type is sent with 'openai' only"),
+        ({"provider": "onnx", "path": "p", "document_type": "passage"}, "document_type is sent with 'openai' only"),
     ],
 )
 def test_options_that_cannot_work_are_refused(changes: dict[str, object], problem: str) -> None:
@@ -56,7 +62,10 @@ def test_options_that_change_vectors_change_the_name() -> None:
     assert name(dimensions=512) == "openai:small:512"
     assert name(document_prefix="passage: ") == "openai:small+08a5a4ba"
     assert name(provider="gemini") == "gemini:small"
-    assert name(query_prefix="query: ", batch=3, base_url="http://h", api_key="") == "openai:small"
+    assert name(document_type="passage") == "openai:small+type=passage"
+    assert name(document_type="08a5a4ba") != name(document_prefix="passage: ")
+    assert name(document_type="p", document_prefix="passage: ", dimensions=512) == "openai:small:512+08a5a4ba+type=p"
+    assert name(query_type="query", query_prefix="query: ", batch=3, base_url="http://h", api_key="") == "openai:small"
 
 
 @pytest.mark.parametrize(("provider", "package"), [("openai", "openai"), ("gemini", "google.genai")])
