@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy import Connection
 
 from tests.support.candidates import caught_up
 from tests.support.clock import NOW
@@ -18,6 +21,7 @@ from tests.support.removals import clear, erase_events, upsert
 from tests.support.sessions import TENANT, append, create, ref
 from threadkeep_server.domain.erasure import Erasure, ErasureScope
 from threadkeep_server.domain.memories import Forget
+from threadkeep_server.store.sql.schema.tables import index_progress
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 SECRET = "qvothwyx"  # no part of it is in another word
@@ -108,3 +112,24 @@ async def test_a_server_cleans_up_after_the_one_that_was_killed(
     async with open_store(sqlite_url, CODEC), asyncio.timeout(60):
         while list(holding(tmp_path)):  # noqa: ASYNC110 - the cleaner announces nothing
             await asyncio.sleep(0.05)
+
+
+async def test_an_indexing_that_has_read_can_write_while_the_logs_are_emptied(tmp_path: Path) -> None:
+    async with open_store(f"sqlite:///{tmp_path}/threadkeep.db", CODEC) as store:
+        await fill(store)
+        await logs_are_empty(store)
+        has_read, may_write = threading.Event(), threading.Event()
+
+        def reads_then_writes(connection: Connection) -> int:
+            connection.execute(sa.select(index_progress)).one()
+            has_read.set()
+            may_write.wait(60)
+            return connection.execute(index_progress.update().values(filled=index_progress.c.filled)).rowcount
+
+        indexing = asyncio.create_task(store._engine.index(reads_then_writes))
+        await asyncio.to_thread(has_read.wait, 60)
+        emptying = asyncio.create_task(store._engine.empty_logs())
+        await asyncio.wait({emptying}, timeout=0.3)  # it would be done by now if it did not wait for the indexing
+        may_write.set()
+        assert await indexing == 1
+        assert await emptying is True

@@ -226,7 +226,15 @@ class SqliteEngine:
         return
 
     async def empty_logs(self) -> bool:
-        return await asyncio.to_thread(lambda: all(map(_emptied, (self._path, derived_path(self._path)))))
+        return await self._units.complete(self._empty_logs())
+
+    async def _empty_logs(self) -> bool:
+        if not await asyncio.to_thread(_emptied, self._path):
+            return False
+        # Between two units of the indexer: they read before they write, and the snapshot of a log that was emptied meanwhile
+        # cannot be written to. Other writers begin as such, and wait.
+        async with self._indexer.slots:
+            return await asyncio.to_thread(_emptied, derived_path(self._path))
 
     def low_space(self) -> str | None:
         disk = os.statvfs(self._folder)

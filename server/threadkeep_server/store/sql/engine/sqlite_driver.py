@@ -104,13 +104,14 @@ class Threads:
         self.size = size
         self.used = 0
         """Units that run."""
-        self._slots = asyncio.Semaphore(size)
+        self.slots = asyncio.Semaphore(size)
+        """A unit that runs has one."""
         self._free: list[OpenConnection] = []
 
     async def run(self, unit: Unit[T], begin: str = "") -> T:
         """Runs a unit, the statement `begin` before it and the commit after it, when a connection is free. If the caller is
         canceled, the statement of the unit is interrupted."""
-        async with self._slots:
+        async with self.slots:
             taken = self._free.pop() if self._free else await self._opened()
             self.used += 1
             try:
