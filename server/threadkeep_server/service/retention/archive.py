@@ -26,6 +26,7 @@ from ...providers.archives.forms import digest, pack, unpack
 
 _log = logging.getLogger(__name__)
 
+_ARCHIVES, _LEVELS = "archives", ("tenant", "app", "user", "session")
 _LONGEST_PART = 200
 _RECEIPT, _MARK, _IDENTITY = ".json", b"\n", "archive-id"
 _BEFORE, _BETWEEN, _AFTER = b'{"mac": "', b'", "receipt":\n', b"}\n"
@@ -56,7 +57,7 @@ class Archive:
 
     async def store(self, receipt: Receipt, lines: Path, form: Form, events: int) -> Archived:
         """Writes an archive of JSON lines, reads it back and compares it with them. Raises StorageFailed."""
-        name = f"{_place(receipt.tenant, receipt.ref)}/{receipt.id}.{form.value}"
+        name = f"{place_of(receipt)}/{receipt.id}.{form.value}"
         with TemporaryDirectory(prefix="threadkeep-archive-") as directory:
             packed = Path(directory, "packed")
             size, packed_sha256, lines_sha256 = await asyncio.to_thread(_pack, lines, packed, form)
@@ -132,19 +133,12 @@ class Archive:
         """Removes what interrupted writes left in a folder, and the empty folders in it and above."""
         await self._storage.prune(folder)
 
-    async def places(
-        self, tenant: str, app: str | None = None, user_id: str | None = None, session_id: str | None = None
-    ) -> Sequence[str]:
-        """Returns the narrowest folders with all of a tenant, of an app, of a user, or of a session of a user; None: any."""
-        root = f"archives/{_part(tenant, 'tenant=')}"
-        if app is None and user_id is None:
-            return [root]
-        found = await self._storage.folders(root) if app is None else [f"{root}/{_part(app, 'app=')}"]
-        if user_id is not None:
-            found = [f"{each}/{_part(user_id, 'user=')}" for each in found]
-        if user_id is not None and session_id is not None:
-            found = [f"{each}/{_part(session_id, 'session=')}" for each in found]
-        return found
+    async def places(self, tenant: str, wanted: Named) -> Sequence[str]:
+        """Returns the narrowest folders with all that is wanted of a tenant."""
+        of_tenant = _folder(_ARCHIVES, tenant)
+        if wanted.app is not None or wanted.user_id is None:
+            return [_folder(of_tenant, *wanted)]
+        return [_folder(each, wanted.user_id, wanted.session_id) for each in await self._storage.folders(of_tenant)]
 
     async def names(self, place: str) -> Sequence[str]:
         """Returns the names of the archives and receipts in a folder."""
@@ -186,7 +180,7 @@ class Archive:
     async def receipts(self, tenant: str, wanted: Named, limit: int, before: str = "") -> Sequence[Receipt]:
         """Returns receipts, the newest first, with ids before `before`, if it is set. One that was changed by others is left
         out, and logged. Reads the names in the narrowest folders: storages list by name, and names begin with the session."""
-        names = [each for place in await self.places(tenant, *wanted) for each in await self._storage.names(place)]
+        names = [each for place in await self.places(tenant, wanted) for each in await self._storage.names(place)]
         session = "" if wanted.session_id is None else f"/{_part(wanted.session_id, 'session=')}/"
         chosen = [each for each in names if each.endswith(_RECEIPT) and session in each]
         chosen = [each for each in chosen if not before or _id_in(each) < before]
@@ -195,7 +189,7 @@ class Archive:
     async def archived(self, tenant: str, ref: SessionRef, receipt_id: str = "") -> Receipt | None:
         """Returns the receipt with this id (empty: the newest) of a session, if it has an archive; None if there is none.
         Raises StorageFailed for one that was changed by others."""
-        names = [each for each in await self._storage.names(_place(tenant, ref)) if each.endswith(_RECEIPT)]
+        names = [each for each in await self._storage.names(_folder(_ARCHIVES, tenant, *ref)) if each.endswith(_RECEIPT)]
         for name in sorted(names, key=_id_in, reverse=True):
             raw = await self._storage.get(name) if receipt_id in ("", _id_in(name)) else None
             receipt = None if raw is None else self._opened(name, raw)
@@ -246,7 +240,7 @@ def stored_of(name: str) -> Stored:
 
 def place_of(receipt: Receipt) -> str:
     """Returns the folder of the session of a receipt."""
-    return _place(receipt.tenant, receipt.ref)
+    return _folder(_ARCHIVES, receipt.tenant, *receipt.ref)
 
 
 def _part(value: str, prefix: str = "=") -> str:
@@ -257,9 +251,14 @@ def _part(value: str, prefix: str = "=") -> str:
     return f"{prefix}{safe[: _LONGEST_PART - 65]}~{hashlib.sha256(value.encode()).hexdigest()}"
 
 
-def _place(tenant: str, ref: SessionRef) -> str:
-    named = {"tenant": tenant, "app": ref.app, "user": ref.user_id, "session": ref.session_id}
-    return "/".join(["archives", *(_part(value, f"{name}=") for name, value in named.items())])
+def _folder(above: str, *names: str | None) -> str:
+    """Returns the folder of these names below `above`, which is `_ARCHIVES` or the folder of a level; None ends them."""
+    parts = [above]
+    for level, name in zip(_LEVELS[above.count("/") :], names, strict=False):
+        if name is None:
+            break
+        parts.append(_part(name, f"{level}="))
+    return "/".join(parts)
 
 
 def _receipt(receipt: Receipt) -> str:

@@ -22,7 +22,7 @@ from ...providers.archives.base import StorageFailed
 from ...store.contract.erasure import RECEIPTS_KEPT_NS
 from ...store.contract.maintenance import MaintenanceStore
 from ...store.contract.sessions import SessionStore
-from .archive import Archive, Stored, place_of, stored_of
+from .archive import Archive, Named, Stored, place_of, stored_of
 from .identity import check_archive
 from .runner import is_stored
 
@@ -70,7 +70,7 @@ class ArchiveErasure:
         try:
             await check_archive(self._store, self._archive)
             await self._archive.forget_marks(tenant, f"{max(wanted.now - RECEIPTS_KEPT_NS, 0):020}")
-            places = await self._archive.places(tenant, scope.app, scope.user_id)
+            places = await self._archive.places(tenant, Named(scope.app, scope.user_id))
             what = _Wanted(tenant, scope, places, mark=_mark(wanted, start_time))
             async for _ in self._remove(what):
                 if time.monotonic() > until:
@@ -94,7 +94,7 @@ class ArchiveErasure:
         scope = ErasureScope(ref.user_id, ref.app)
         try:
             await check_archive(self._store, self._archive)
-            places = await self._archive.places(tenant, *ref)
+            places = await self._archive.places(tenant, Named(*ref))
             counts = [count async for count in self._remove(_Wanted(tenant, scope, places, ref.session_id))]
         except StorageFailed as error:
             raise ArchiveFailed(f"{error}; {_REPEAT}") from None
