@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from threadkeep.messages import new_event_id
 
@@ -43,7 +44,7 @@ def open_archive(settings: Settings, info: StoreInfo) -> Archive | None:
 
 def archive_erasure(archive: Archive | None, store: Store, trail: Trail | None) -> ArchiveErasure | None:
     """Returns what erases archives."""
-    return None if archive is None else ArchiveErasure(archive, store, _noted(trail))
+    return None if archive is None else ArchiveErasure(archive, store, _Audit(trail).erased)
 
 
 @asynccontextmanager
@@ -63,11 +64,11 @@ async def open_retention(
 
     policies = _policies(settings, settings.retention_policies_file)
     transfer, stats = SessionTransfer(services), RetentionStats(time.time_ns())
-    audited = _audited(trail)
+    audit = _Audit(trail)
 
     def ended(receipt: Receipt) -> None:
         stats.note(receipt)
-        audited(receipt)
+        audit.ended(receipt)
 
     runner = RetentionRunner(
         store,
@@ -147,23 +148,21 @@ def _require(module: str, what: str) -> None:
         raise ConfigError([f"{what} needs the extra `archive`; run: pip install 'threadkeep[archive]'"])
 
 
-def _audited(trail: Trail | None) -> Callable[[Receipt], None]:
-    def note(receipt: Receipt) -> None:
-        if trail is None:
-            return
-        about: dict[str, object] = dict(receipt.ref._asdict())
-        about |= {"policy": receipt.policy, "receipt": receipt.id, "events": receipt.events}
-        outcome = "OK" if receipt.outcome is Outcome.DELETED else receipt.outcome.name
-        trail.call("retention", Caller(receipt.tenant), about).note(outcome)
+class _Audit:
+    """Records what retention does. `trail`: None keeps no records."""
 
-    return note
+    def __init__(self, trail: Trail | None) -> None:
+        self._trail = trail
 
+    def ended(self, receipt: Receipt) -> None:
+        """Records the outcome of a session."""
+        about = receipt.ref._asdict() | {"policy": receipt.policy, "receipt": receipt.id, "events": receipt.events}
+        self._note(receipt.tenant, about, "OK" if receipt.outcome is Outcome.DELETED else receipt.outcome.name)
 
-def _noted(trail: Trail | None) -> Callable[[str, ErasureScope, int], None]:
-    def note(tenant: str, scope: ErasureScope, archives: int) -> None:
-        if trail is not None:
-            trail.call("retention", Caller(tenant), {"app": scope.app, "user_id": scope.user_id, "archives": archives}).note(
-                "ERASED"
-            )
+    def erased(self, tenant: str, scope: ErasureScope, archives: int) -> None:
+        """Records that archives were erased."""
+        self._note(tenant, {"app": scope.app, "user_id": scope.user_id, "archives": archives}, "ERASED")
 
-    return note
+    def _note(self, tenant: str, about: dict[str, Any], outcome: str) -> None:
+        if self._trail is not None:
+            self._trail.call("retention", Caller(tenant), about).note(outcome)
