@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -165,9 +166,9 @@ async def test_what_another_run_stored_of_a_session_that_stays_is_removed(
     assert parts.files("archives/**/*.*") == 0
 
 
-@pytest.mark.parametrize("deleted", [True, False])
-async def test_a_deletion_whose_outcome_is_unknown_is_settled_by_the_next_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deleted: bool
+@pytest.mark.parametrize(("deleted", "concerned"), [(True, True), (True, False), (False, True)])
+async def test_a_deletion_whose_outcome_is_unknown_is_settled_by_the_next_run_also_of_a_tenant_without_sessions_or_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deleted: bool, concerned: bool
 ) -> None:
     parts = Parts(tmp_path)
     await session_with(parts.store, draft("one"))
@@ -183,7 +184,9 @@ async def test_a_deletion_whose_outcome_is_unknown_is_settled_by_the_next_run(
     [receipt] = (await parts.runner.run(TENANT, 9)).receipts
     assert receipt.outcome is Outcome.FAILED
     monkeypatch.setattr(parts.store, "delete_unchanged", delete)
-    await parts.runner.run(TENANT, 9)
+    if not concerned:
+        parts.runner.policies = [replace(POLICY, tenants=frozenset(["other"]))]
+    assert await parts.worker("a").turn() is True
     assert await gone(parts)
     assert parts.files("pending/*/*") == 0
     outcomes = [each.outcome for each in await parts.archive.receipts(TENANT, Named(), 9)]

@@ -12,7 +12,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from ...providers.archives.forms import digest, pack, unpack
 
 _log = logging.getLogger(__name__)
 
-_ARCHIVES, _LEVELS = "archives", ("tenant", "app", "user", "session")
+_PENDING, _ARCHIVES, _LEVELS = "pending", "archives", ("tenant", "app", "user", "session")
 _LONGEST_PART = 200
 _RECEIPT, _MARK, _IDENTITY = ".json", b"\n", "archive-id"
 _BEFORE, _BETWEEN, _AFTER = b'{"mac": "', b'", "receipt":\n', b"}\n"
@@ -175,7 +175,13 @@ class Archive:
     async def pending(self, tenant: str, *, strict: bool = False) -> Sequence[Receipt]:
         """Returns the receipts of sessions whose deletion is not known to have ended. One that was changed by others is left
         out, and logged; `strict`: raises StorageFailed."""
-        return await self._read(await self._storage.names(f"pending/{_part(tenant)}"), strict=strict)
+        return await self._read(await self._storage.names(_all_pending(tenant)), strict=strict)
+
+    async def unsettled(self, known: Collection[str]) -> Collection[str]:
+        """Returns the tenants with pending receipts, without the known ones."""
+        folders = {_all_pending(tenant) for tenant in known}
+        names = [each for each in await self._storage.names(_PENDING) if each.rpartition("/")[0] not in folders]
+        return {receipt.tenant for receipt in await self._read(names)}  # a folder may have a hash for a name
 
     async def receipts(self, tenant: str, wanted: Named, limit: int, before: str = "") -> Sequence[Receipt]:
         """Returns receipts, the newest first, with ids before `before`, if it is set. One that was changed by others is left
@@ -265,8 +271,12 @@ def _receipt(receipt: Receipt) -> str:
     return f"{place_of(receipt)}/{receipt.id}{_RECEIPT}"
 
 
+def _all_pending(tenant: str) -> str:
+    return f"{_PENDING}/{_part(tenant)}"
+
+
 def _pending(tenant: str, receipt_id: str) -> str:
-    return f"pending/{_part(tenant)}/{receipt_id}{_RECEIPT}"
+    return f"{_all_pending(tenant)}/{receipt_id}{_RECEIPT}"
 
 
 def _tombstone(tenant: str, receipt_id: str) -> str:

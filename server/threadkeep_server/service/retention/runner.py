@@ -124,6 +124,12 @@ class RetentionRunner:
         """Returns the tenants with sessions that a policy concerns."""
         return [each for each in await self._store.tenants() if any(policy.concerns(each) for policy in self.policies)]
 
+    async def tenants_to_run(self) -> Sequence[str]:
+        """Returns these tenants, and others with pending receipts: they may have no sessions any more, or no policy. Raises
+        StorageFailed."""
+        concerned = await self.tenants()
+        return [*concerned, *sorted(await self._archive.unsettled(concerned))]
+
     async def find(
         self, tenant: str, which: Selection = EVERYTHING, since: RunPlace | None = None, most: int = MOST_AT_ONCE
     ) -> AsyncIterator[Planned]:

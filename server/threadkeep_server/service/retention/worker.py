@@ -77,7 +77,7 @@ class RetentionWorker:
         if hold is not None or not await self._lead():
             return False
         failed = 0
-        for tenant in await self._runner.tenants():
+        for tenant in await self._runner.tenants_to_run():
             if not await self._lead():
                 return False
             run = await self._runner.run(tenant, self._limit, alive=self._lead)
