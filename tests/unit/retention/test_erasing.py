@@ -22,9 +22,10 @@ from threadkeep_server.domain.retention.receipts import Outcome
 from threadkeep_server.domain.sweeping import SweepGuard
 from threadkeep_server.providers.archives.base import StorageFailed
 from threadkeep_server.providers.archives.directory import Directory
-from threadkeep_server.service.retention.archive import Archive, Named
+from threadkeep_server.service.retention.archive import Archive
 from threadkeep_server.service.retention.erasing import ArchiveErasure
 from threadkeep_server.service.retention.guard import RetentionGuard
+from threadkeep_server.service.retention.paths import Named
 from threadkeep_server.service.retention.runner import Restored, RetentionRunner
 from threadkeep_server.service.retention.service import RetentionParts, RetentionService
 from threadkeep_server.store.inmemory import InMemoryStore

@@ -21,8 +21,9 @@ from threadkeep_server.domain.retention.receipts import Outcome
 from threadkeep_server.domain.sweeping import Hold, SweepGuard
 from threadkeep_server.providers.archives.base import StorageFailed
 from threadkeep_server.providers.archives.directory import Directory
-from threadkeep_server.service.retention.archive import Archive, Named
+from threadkeep_server.service.retention.archive import Archive
 from threadkeep_server.service.retention.guard import RetentionGuard
+from threadkeep_server.service.retention.paths import Named
 from threadkeep_server.service.retention.runner import Restored, RetentionRunner
 from threadkeep_server.service.retention.stats import RunOutcome
 from threadkeep_server.service.retention.worker import RetentionWorker

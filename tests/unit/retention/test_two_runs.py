@@ -12,7 +12,8 @@ from threadkeep_server.domain.model import NewSession, Session, SessionRef
 from threadkeep_server.domain.retention.policies import Action, Form, RetentionPolicy
 from threadkeep_server.domain.retention.receipts import Outcome
 from threadkeep_server.providers.archives.directory import Directory
-from threadkeep_server.service.retention.archive import Archive, Named
+from threadkeep_server.service.retention.archive import Archive
+from threadkeep_server.service.retention.paths import Named
 from threadkeep_server.service.retention.runner import BeforeDelete, Restored, RetentionRunner
 from threadkeep_server.store.inmemory import InMemoryStore
 

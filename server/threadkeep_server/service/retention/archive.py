@@ -15,36 +15,19 @@ import logging
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
-from urllib.parse import quote
 
 from ...domain.model import SessionRef
 from ...domain.retention.policies import Form
 from ...domain.retention.receipts import Archived, Receipt, RunReceipt
 from ...providers.archives.base import Storage, StorageFailed
 from ...providers.archives.forms import digest, pack, unpack
+from . import paths
+from .paths import Named, Stored
 
 _log = logging.getLogger(__name__)
 
-_PENDING, _ARCHIVES, _LEVELS = "pending", "archives", ("tenant", "app", "user", "session")
-_LONGEST_PART = 200
-_RECEIPT, _MARK, _IDENTITY = ".json", b"\n", "archive-id"
+_MARK, _IDENTITY = b"\n", "archive-id"
 _BEFORE, _BETWEEN, _AFTER = b'{"mac": "', b'", "receipt":\n', b"}\n"
-
-
-class Named(NamedTuple):
-    """Sessions of an app, of a user, and with an id; None: any."""
-
-    app: str | None = None
-    user_id: str | None = None
-    session_id: str | None = None
-
-
-class Stored(NamedTuple):
-    """What is stored by the id of a receipt in the folder of its session: the receipt, and its archive if it has one."""
-
-    folder: str
-    id: str
 
 
 class Archive:
@@ -57,7 +40,7 @@ class Archive:
 
     async def store(self, receipt: Receipt, lines: Path, form: Form, events: int) -> Archived:
         """Writes an archive of JSON lines, reads it back and compares it with them. Raises StorageFailed."""
-        name = f"{place_of(receipt)}/{receipt.id}.{form.value}"
+        name = f"{paths.place_of(receipt)}/{receipt.id}.{form.value}"
         with TemporaryDirectory(prefix="threadkeep-archive-") as directory:
             packed = Path(directory, "packed")
             size, packed_sha256, lines_sha256 = await asyncio.to_thread(_pack, lines, packed, form)
@@ -80,50 +63,50 @@ class Archive:
 
     async def begin(self, receipt: Receipt) -> None:
         """Stores the receipt of a session that is about to be archived or deleted."""
-        await self._storage.put(_pending(receipt.tenant, receipt.id), self._sealed(receipt))
+        await self._storage.put(paths.pending_name(receipt.tenant, receipt.id), self._sealed(receipt))
 
     async def end(self, receipt: Receipt) -> None:
         """Stores the receipt with its outcome."""
-        await self._storage.put(_receipt(receipt), self._sealed(receipt))
+        await self._storage.put(paths.receipt_name(receipt), self._sealed(receipt))
         if await self.is_erased(receipt):
             await self.discard(receipt)
         else:
-            await self._storage.remove(_pending(receipt.tenant, receipt.id))
+            await self._storage.remove(paths.pending_name(receipt.tenant, receipt.id))
 
     async def discard(self, receipt: Receipt) -> None:
         """Removes what a run stored for a session that it does not delete, or that was erased: its archive and its receipts, of
         which another run may have stored one."""
-        for name in await self._storage.names(place_of(receipt)):
-            if _id_in(name) == receipt.id:
+        for name in await self._storage.names(paths.place_of(receipt)):
+            if paths.id_in(name) == receipt.id:
                 await self._storage.remove(name)
-        await self._storage.remove(_pending(receipt.tenant, receipt.id))
+        await self._storage.remove(paths.pending_name(receipt.tenant, receipt.id))
 
     async def bury(self, tenant: str, receipt_id: str) -> None:
         """Stores that what is stored by the id of a receipt is erased, also what is stored later."""
-        await self._storage.put(_tombstone(tenant, receipt_id), _MARK)
+        await self._storage.put(paths.tombstone(tenant, receipt_id), _MARK)
 
     async def is_erased(self, receipt: Receipt) -> bool:
         """Reports whether the receipt was erased."""
-        return await self._storage.get(_tombstone(receipt.tenant, receipt.id)) is not None
+        return await self._storage.get(paths.tombstone(receipt.tenant, receipt.id)) is not None
 
     async def erase(self, tenant: str, receipt_id: str, names: Sequence[str], mark: str) -> int:
         """Removes these objects, which are stored by the id of a receipt. Returns the number of archives among them. The mark
         of an erasure, unless it is empty, is stored for each."""
-        archives = [name for name in names if not name.endswith(_RECEIPT)]
+        archives = [name for name in names if not name.endswith(paths.RECEIPT)]
         await self.bury(tenant, receipt_id)
         if archives and mark:
-            await self._storage.put(f"{_marks(tenant)}/{mark}/{receipt_id}", _MARK)
+            await self._storage.put(f"{paths.marks(tenant)}/{mark}/{receipt_id}", _MARK)
         for name in (*archives, *(set(names) - set(archives))):
             await self._storage.remove(name)
         return len(archives)
 
     async def marked(self, tenant: str, mark: str) -> int:
         """Returns the number of archives that an erasure removed."""
-        return len(await self._storage.names(f"{_marks(tenant)}/{mark}"))
+        return len(await self._storage.names(f"{paths.marks(tenant)}/{mark}"))
 
     async def forget_marks(self, tenant: str, before: str) -> None:
         """Removes the marks of earlier erasures."""
-        for folder in await self._storage.folders(_marks(tenant)):
+        for folder in await self._storage.folders(paths.marks(tenant)):
             if folder.rpartition("/")[2] < before:
                 for name in await self._storage.names(folder):
                     await self._storage.remove(name)
@@ -135,10 +118,10 @@ class Archive:
 
     async def places(self, tenant: str, wanted: Named) -> Sequence[str]:
         """Returns the narrowest folders with all that is wanted of a tenant."""
-        of_tenant = _folder(_ARCHIVES, tenant)
+        of_tenant = paths.below(paths.ARCHIVES, tenant)
         if wanted.app is not None or wanted.user_id is None:
-            return [_folder(of_tenant, *wanted)]
-        return [_folder(each, wanted.user_id, wanted.session_id) for each in await self._storage.folders(of_tenant)]
+            return [paths.below(of_tenant, *wanted)]
+        return [paths.below(each, wanted.user_id, wanted.session_id) for each in await self._storage.folders(of_tenant)]
 
     async def names(self, place: str) -> Sequence[str]:
         """Returns the names of the archives and receipts in a folder."""
@@ -147,9 +130,9 @@ class Archive:
     async def receipt_of(self, tenant: str, stored: Stored) -> Receipt | None:
         """Returns the receipt of an archive, pending or not; None if there is none. Raises StorageFailed for one that was
         changed by others."""
-        ended = f"{stored.folder}/{stored.id}{_RECEIPT}"
+        ended = f"{stored.folder}/{stored.id}{paths.RECEIPT}"
         # Again: a run may end between two of these.
-        for name in (ended, _pending(tenant, stored.id), ended):
+        for name in (ended, paths.pending_name(tenant, stored.id), ended):
             raw = await self._storage.get(name)
             if raw is not None:
                 return self._opened(name, raw)
@@ -157,7 +140,7 @@ class Archive:
 
     async def put(self, receipt: Receipt) -> None:
         """Stores a receipt again, after a change of it."""
-        await self._storage.put(_receipt(receipt), self._sealed(receipt))
+        await self._storage.put(paths.receipt_name(receipt), self._sealed(receipt))
 
     async def identity(self) -> str | None:
         """Returns the id of the archive; None before the first run, and of a place that is not it."""
@@ -170,34 +153,34 @@ class Archive:
 
     async def put_run(self, run: RunReceipt) -> None:
         """Stores the receipt of a run."""
-        await self._storage.put(f"runs/{_part(run.tenant)}/{run.id}{_RECEIPT}", run.to_json())
+        await self._storage.put(f"runs/{paths.part(run.tenant)}/{run.id}{paths.RECEIPT}", run.to_json())
 
     async def pending(self, tenant: str, *, strict: bool = False) -> Sequence[Receipt]:
         """Returns the receipts of sessions whose deletion is not known to have ended. One that was changed by others is left
         out, and logged; `strict`: raises StorageFailed."""
-        return await self._read(await self._storage.names(_all_pending(tenant)), strict=strict)
+        return await self._read(await self._storage.names(paths.all_pending(tenant)), strict=strict)
 
     async def unsettled(self, known: Collection[str]) -> Collection[str]:
         """Returns the tenants with pending receipts, without the known ones."""
-        folders = {_all_pending(tenant) for tenant in known}
-        names = [each for each in await self._storage.names(_PENDING) if each.rpartition("/")[0] not in folders]
+        folders = {paths.all_pending(tenant) for tenant in known}
+        names = [each for each in await self._storage.names(paths.PENDING) if each.rpartition("/")[0] not in folders]
         return {receipt.tenant for receipt in await self._read(names)}  # a folder may have a hash for a name
 
     async def receipts(self, tenant: str, wanted: Named, limit: int, before: str = "") -> Sequence[Receipt]:
         """Returns receipts, the newest first, with ids before `before`, if it is set. One that was changed by others is left
         out, and logged. Reads the names in the narrowest folders: storages list by name, and names begin with the session."""
         names = [each for place in await self.places(tenant, wanted) for each in await self._storage.names(place)]
-        session = "" if wanted.session_id is None else f"/{_part(wanted.session_id, 'session=')}/"
-        chosen = [each for each in names if each.endswith(_RECEIPT) and session in each]
-        chosen = [each for each in chosen if not before or _id_in(each) < before]
-        return await self._read(sorted(chosen, key=_id_in, reverse=True)[:limit])
+        session = "" if wanted.session_id is None else f"/{paths.part(wanted.session_id, 'session=')}/"
+        chosen = [each for each in names if each.endswith(paths.RECEIPT) and session in each]
+        chosen = [each for each in chosen if not before or paths.id_in(each) < before]
+        return await self._read(sorted(chosen, key=paths.id_in, reverse=True)[:limit])
 
     async def archived(self, tenant: str, ref: SessionRef, receipt_id: str = "") -> Receipt | None:
         """Returns the receipt with this id (empty: the newest) of a session, if it has an archive; None if there is none.
         Raises StorageFailed for one that was changed by others."""
-        names = [each for each in await self._storage.names(_folder(_ARCHIVES, tenant, *ref)) if each.endswith(_RECEIPT)]
-        for name in sorted(names, key=_id_in, reverse=True):
-            raw = await self._storage.get(name) if receipt_id in ("", _id_in(name)) else None
+        names = [each for each in await self._storage.names(paths.place(tenant, ref)) if each.endswith(paths.RECEIPT)]
+        for name in sorted(names, key=paths.id_in, reverse=True):
+            raw = await self._storage.get(name) if receipt_id in ("", paths.id_in(name)) else None
             receipt = None if raw is None else self._opened(name, raw)
             if receipt is not None and receipt.archive is not None:
                 return receipt
@@ -231,64 +214,12 @@ class Archive:
             receipt = Receipt.from_json(text)
         except ValueError as error:
             raise StorageFailed(f"{name}: {error}") from None
-        if receipt.id != _id_in(name):
+        if receipt.id != paths.id_in(name):
             raise StorageFailed(f"the receipt {name} is that of {receipt.id}")
         return receipt
 
     def _mac(self, text: bytes) -> bytes:
         return hmac.new(self._key, text, hashlib.sha256).hexdigest().encode()
-
-
-def stored_of(name: str) -> Stored:
-    """Returns by what an object of a session is stored."""
-    return Stored(name.rpartition("/")[0], _id_in(name))
-
-
-def place_of(receipt: Receipt) -> str:
-    """Returns the folder of the session of a receipt."""
-    return _folder(_ARCHIVES, receipt.tenant, *receipt.ref)
-
-
-def _part(value: str, prefix: str = "=") -> str:
-    """Returns a part of a name: a hash takes the place of the end of a long one."""
-    safe = quote(value, safe="")
-    if len(safe) <= _LONGEST_PART:
-        return prefix + safe
-    return f"{prefix}{safe[: _LONGEST_PART - 65]}~{hashlib.sha256(value.encode()).hexdigest()}"
-
-
-def _folder(above: str, *names: str | None) -> str:
-    """Returns the folder of these names below `above`, which is `_ARCHIVES` or the folder of a level; None ends them."""
-    parts = [above]
-    for level, name in zip(_LEVELS[above.count("/") :], names, strict=False):
-        if name is None:
-            break
-        parts.append(_part(name, f"{level}="))
-    return "/".join(parts)
-
-
-def _receipt(receipt: Receipt) -> str:
-    return f"{place_of(receipt)}/{receipt.id}{_RECEIPT}"
-
-
-def _all_pending(tenant: str) -> str:
-    return f"{_PENDING}/{_part(tenant)}"
-
-
-def _pending(tenant: str, receipt_id: str) -> str:
-    return f"{_all_pending(tenant)}/{receipt_id}{_RECEIPT}"
-
-
-def _tombstone(tenant: str, receipt_id: str) -> str:
-    return f"erased/{_part(tenant)}/{receipt_id}"
-
-
-def _marks(tenant: str) -> str:
-    return f"erasures/{_part(tenant)}"
-
-
-def _id_in(name: str) -> str:
-    return name.rpartition("/")[2].partition(".")[0]
 
 
 def _pack(lines: Path, packed: Path, form: Form) -> tuple[int, str, str]:

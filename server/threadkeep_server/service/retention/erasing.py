@@ -22,8 +22,9 @@ from ...providers.archives.base import StorageFailed
 from ...store.contract.erasure import RECEIPTS_KEPT_NS
 from ...store.contract.maintenance import MaintenanceStore
 from ...store.contract.sessions import SessionStore
-from .archive import Archive, Named, Stored, place_of, stored_of
+from .archive import Archive
 from .identity import check_archive
+from .paths import Named, Stored, place_of, stored_of
 from .runner import is_stored
 
 _AT_ONCE = 16

@@ -13,8 +13,9 @@ from ...domain.model import Caller, SessionRef
 from ...domain.retention.receipts import Outcome, Receipt, RunPlace, RunReceipt
 from ...providers.archives.base import StorageFailed
 from ..access import own_app, own_ref, own_user
-from .archive import Archive, Named
+from .archive import Archive
 from .guard import RetentionGuard
+from .paths import Named
 from .runner import Restored, RetentionRunner, Selection, Transfer, TransferFailed
 from .stats import RetentionStats
 
