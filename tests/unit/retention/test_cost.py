@@ -1,7 +1,11 @@
-"""What a call of a run reads: not more with each session that is selected, was taken before, or stays."""
+"""What calls read: a run not more with each session that is selected, was taken before, or stays, an erasure not more with each
+archive of others."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -10,12 +14,16 @@ import pytest
 from tests.support.clock import Clock
 from tests.support.codec import CODEC
 from tests.support.sessions import TENANT
+from threadkeep_server.domain.erasure import Erasure, ErasureScope
 from threadkeep_server.domain.model import SECOND_NS, Caller, NewSession, SessionRef
 from threadkeep_server.domain.retention.policies import Action, RetentionPolicy
+from threadkeep_server.domain.retention.receipts import Outcome, Receipt
 from threadkeep_server.domain.sweeping import SweepGuard
 from threadkeep_server.providers.archives.objects import Objects
 from threadkeep_server.service.retention.archive import Archive
+from threadkeep_server.service.retention.erasing import ArchiveErasure
 from threadkeep_server.service.retention.guard import RetentionGuard
+from threadkeep_server.service.retention.paths import Named
 from threadkeep_server.service.retention.runner import Restored, RetentionRunner
 from threadkeep_server.service.retention.service import RetentionParts, RetentionService, RunReport, RunRequest
 from threadkeep_server.store.contract.sessions import SessionPage, SessionQuery
@@ -118,3 +126,49 @@ async def test_a_run_takes_by_the_time_of_its_beginning() -> None:
     assert (third.more, third.following) == (False, None)
     left = (await run.store.list_sessions(TENANT, SessionQuery())).sessions
     assert [session.ref.session_id for session in left] == ["late", "s0"]
+
+
+class CountingStorage(Objects):
+    """Counts the objects that it returns, and the names that lists do."""
+
+    def __init__(self) -> None:
+        super().__init__("memory:///", {})
+        self.objects = self.listed = 0
+
+    async def get(self, name: str) -> bytes | None:
+        self.objects += 1
+        return await super().get(name)
+
+    async def names(self, prefix: str) -> Sequence[str]:
+        found = await super().names(prefix)
+        self.listed += len(found)
+        return found
+
+
+def _receipt(number: int, labels: Mapping[str, str]) -> Receipt:
+    ref = SessionRef(("desk", "shop")[number % 2], f"ann{number % 7}", f"s{number}")
+    receipt = Receipt(f"{number:04}", "run", "old", Action.DELETE, TENANT, ref, f"u{number}", 1, 1, 1, 1, 1, 1)
+    return replace(receipt, outcome=Outcome.DELETED, labels=labels)
+
+
+@pytest.mark.parametrize("app", [None, "desk"])
+async def test_an_erasure_by_label_reads_as_much_among_many_archives_as_among_few(app: str | None) -> None:
+    read = []
+    for archives in (30, 300):
+        storage, store = CountingStorage(), InMemoryStore(CODEC, Clock())
+        archive = Archive(storage, b"key")
+        for number in range(archives):
+            labels = {"kind": "chat" if number < 10 else "draft", "topic": "tea" if number < 4 or number > 9 else "coffee"}
+            receipt = _receipt(number, labels)
+            await archive.begin(receipt)
+            await archive.end(receipt)
+        storage.objects = storage.listed = 0
+        erasure = ArchiveErasure(archive, store, lambda *_: None)
+        scope = ErasureScope(app=app, labels={"kind": "chat", "topic": "coffee"})
+        assert await erasure.erase(Erasure(TENANT, "r1", scope, 0), 0, time.monotonic() + 60)
+        read.append((storage.objects, storage.listed))
+        left = {each.id for each in await archive.receipts(TENANT, Named(), 1000)}
+        erased = {f"{number:04}" for number in range(4, 10) if app is None or number % 2 == 0}
+        assert left == {f"{number:04}" for number in range(archives)} - erased
+    # The names with one of the labels, and those in the folders of what is erased; its receipts.
+    assert read == [(6, 10 + 6 + 6), (6, 10 + 6 + 6)] if app is None else [(3, 5 + 3 + 3), (3, 5 + 3 + 3)]

@@ -25,6 +25,7 @@ from threadkeep_server.providers.archives.directory import Directory
 from threadkeep_server.service.retention.archive import Archive
 from threadkeep_server.service.retention.erasing import ArchiveErasure
 from threadkeep_server.service.retention.guard import RetentionGuard
+from threadkeep_server.service.retention.label_index import LabelIndex
 from threadkeep_server.service.retention.paths import Named
 from threadkeep_server.service.retention.runner import Restored, RetentionRunner
 from threadkeep_server.service.retention.service import RetentionParts, RetentionService
@@ -95,9 +96,12 @@ class Parts:
 async def test_nothing_of_a_user_is_left_and_the_count_is_reported_again(tmp_path: Path) -> None:
     parts = Parts(tmp_path)
     for number in range(3):
-        await parts.session(f"s{number}")
+        await parts.session(f"s{number}", {"kind": "chat", "number": str(number)})
     await parts.runner.run(TENANT, 10)
-    [folder] = parts.files("**/session=s1")
+    assert len(parts.files("labels/**/session=s1/0*")) == 2
+    [receipt] = parts.files("archives/**/session=s2/*.json")
+    receipt.unlink()
+    [folder] = parts.files("archives/**/session=s1")
     (folder / ".killed.partial").write_bytes(b"half")
     assert await parts.erase() == (True, 3)
     assert (await parts.erase(), parts.noted) == ((True, 3), [3])
@@ -124,14 +128,54 @@ async def test_labels_select_archives_and_an_archive_without_known_labels_is_rep
     await parts.session("s1", {"kind": "chat"})
     await parts.session("s2", {"kind": "draft"})
     await parts.runner.run(TENANT, 10)
-    chats = ErasureScope(labels={"kind": "chat"})
-    assert await parts.erase(chats) == (True, 1)
+    assert await parts.erase(ErasureScope(labels={"kind": "chat"})) == (True, 1)
     [left] = await parts.archive.receipts(TENANT, Named(), 10)
     assert left.ref.session_id == "s2"
     [receipt] = parts.files("archives/**/*.json")
     receipt.unlink()
+    drafts = Erasure(TENANT, "r2", ErasureScope(labels={"kind": "draft"}), parts.clock.now)
     with pytest.raises(ArchiveFailed, match="its labels are not known"):
-        await parts.erasure.erase(Erasure(TENANT, "r2", chats, parts.clock.now), parts.clock.now, time.monotonic() + 60)
+        await parts.erasure.erase(drafts, parts.clock.now, time.monotonic() + 60)
+
+
+@pytest.mark.parametrize("failing", range(5))
+async def test_an_erasure_by_label_that_fails_at_any_object_leaves_nothing_when_it_is_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    parts = Parts(tmp_path)
+    await parts.session("s1", {"kind": "chat", "topic": "tea", "hot": ""})
+    await parts.runner.run(TENANT, 10)
+    remove, removed = Directory.remove, count()
+
+    async def fails_once(storage: Directory, name: str) -> None:
+        if next(removed) == failing:
+            raise StorageFailed("the disk is read-only")
+        await remove(storage, name)
+
+    monkeypatch.setattr(Directory, "remove", fails_once)
+    chats = ErasureScope(labels={"kind": "chat"})
+    with pytest.raises(ArchiveFailed, match="the disk is read-only"):
+        await parts.erase(chats)
+    assert await parts.erase(chats) == (True, 1)
+    assert parts.left() == []
+
+
+async def test_a_run_that_fails_before_its_labels_are_indexed_is_settled_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = Parts(tmp_path)
+    await parts.session("s1", {"kind": "chat"})
+
+    async def fails(*_: Any) -> None:
+        raise StorageFailed("the disk is read-only")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(LabelIndex, "add", fails)
+        await parts.runner.run(TENANT, 10)
+    await parts.store.delete_session(TENANT, ref("s1"))
+    assert [each.outcome for each in await parts.runner.settle(TENANT)] == [Outcome.DELETED]
+    assert await parts.erase(ErasureScope(labels={"kind": "chat"})) == (True, 0)
+    assert parts.left() == []
 
 
 @pytest.mark.parametrize("killed", [False, True])
@@ -139,7 +183,7 @@ async def test_what_a_run_archives_during_the_erasure_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool
 ) -> None:
     parts = Parts(tmp_path)
-    await parts.session()
+    await parts.session(labels={"kind": "chat"})
     parts.steps.writing = parts.erase
     if killed:
 
@@ -154,7 +198,7 @@ async def test_what_a_run_archives_during_the_erasure_is_removed(
     else:
         [receipt] = (await parts.runner.run(TENANT, 10)).receipts
         assert receipt.outcome is Outcome.CHANGED
-    assert parts.files("archives/**/*.*") == parts.files("pending/*/*") == []
+    assert parts.files("pending/*/*") == parts.left() == []
 
 
 async def test_a_session_that_a_run_deleted_before_the_erasure_looked_has_no_receipt_afterwards(

@@ -1,6 +1,7 @@
 """The archive: where receipts and archives of sessions are, written, read back and listed.
 
 `archives/tenant=T/app=A/user=U/session=S/` has everything of a session: archives by the id of their receipt, and the receipts.
+`labels/T/LABEL/app=A/user=U/session=S/` has an entry for each receipt of a session with the label: see label_index.
 `pending/T/` has the receipts of sessions that are being archived or deleted. `runs/T/` has the receipts of runs, without
 names of sessions. `erased/T/` has a tombstone for each receipt that was erased, `erasures/T/ERASURE/` a mark for each archive
 that an erasure removed. `archive-id` distinguishes the archive from another place, such as a directory where it is not mounted.
@@ -12,7 +13,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +23,7 @@ from ...domain.retention.receipts import Archived, Receipt, RunReceipt
 from ...providers.archives.base import Storage, StorageFailed
 from ...providers.archives.forms import digest, pack, unpack
 from . import paths
+from .label_index import LabelIndex, entries_of
 from .paths import Named, Stored
 
 _log = logging.getLogger(__name__)
@@ -36,6 +38,7 @@ class Archive:
     def __init__(self, storage: Storage, key: bytes) -> None:
         """`key`: a secret of the database. It authenticates receipts, and with them archives."""
         self._storage = storage
+        self._labels = LabelIndex(storage)
         self._key = hashlib.sha256(b"receipts of retention\0" + key).digest()
 
     async def store(self, receipt: Receipt, lines: Path, form: Form, events: int) -> Archived:
@@ -62,13 +65,22 @@ class Archive:
             raise StorageFailed(f"the archive {archived.name} has other lines than were written: their checksum differs")
 
     async def begin(self, receipt: Receipt) -> None:
-        """Stores the receipt of a session that is about to be archived or deleted."""
+        """Stores the receipt of a session that is about to be archived or deleted, with the entries of its labels."""
+        await self.put_pending(receipt)
+        await self._labels.add(receipt)
+
+    async def put_pending(self, receipt: Receipt) -> None:
+        """Stores the receipt of a session that is being archived or deleted."""
         await self._storage.put(paths.pending_name(receipt.tenant, receipt.id), self._sealed(receipt))
 
-    async def end(self, receipt: Receipt) -> None:
-        """Stores the receipt with its outcome."""
+    async def end(self, receipt: Receipt, *, begun: bool = True) -> None:
+        """Stores the receipt with its outcome. `begun`: False if its run may have ended before the entries of its labels were
+        stored, or may be about to discard it."""
         await self._storage.put(paths.receipt_name(receipt), self._sealed(receipt))
-        if await self.is_erased(receipt):
+        if not begun:
+            await self._labels.add(receipt)
+        discarded = not begun and await self._storage.get(paths.receipt_name(receipt)) is None
+        if discarded or await self.is_erased(receipt):
             await self.discard(receipt)
         else:
             await self._storage.remove(paths.pending_name(receipt.tenant, receipt.id))
@@ -76,9 +88,16 @@ class Archive:
     async def discard(self, receipt: Receipt) -> None:
         """Removes what a run stored for a session that it does not delete, or that was erased: its archive and its receipts, of
         which another run may have stored one."""
-        for name in await self._storage.names(paths.place_of(receipt)):
-            if paths.id_in(name) == receipt.id:
-                await self._storage.remove(name)
+        stored = Stored(paths.place_of(receipt), receipt.id)
+        entries = entries_of(receipt.tenant, stored, receipt.labels or {})
+        # First, because another run stores a receipt before its entries: none is left without them. Again, if it stored one.
+        await self._labels.remove(entries)
+        names = await self.names_of(stored)
+        for name in names:
+            await self._storage.remove(name)
+        if any(name.endswith(paths.RECEIPT) for name in names):
+            await self._labels.remove(entries)
+        await self._storage.prune(stored.folder)
         await self._storage.remove(paths.pending_name(receipt.tenant, receipt.id))
 
     async def bury(self, tenant: str, receipt_id: str) -> None:
@@ -89,15 +108,23 @@ class Archive:
         """Reports whether the receipt was erased."""
         return await self._storage.get(paths.tombstone(receipt.tenant, receipt.id)) is not None
 
-    async def erase(self, tenant: str, receipt_id: str, names: Sequence[str], mark: str) -> int:
-        """Removes these objects, which are stored by the id of a receipt. Returns the number of archives among them. The mark
-        of an erasure, unless it is empty, is stored for each."""
+    async def erase(
+        self, tenant: str, stored: Stored, names: Sequence[str], receipt: Receipt | None, mark: str, labels: Mapping[str, str]
+    ) -> int:
+        """Removes these objects, which are stored by the id of a receipt, and the entries of its labels. Returns the number of
+        archives among them. The mark of an erasure, unless it is empty, is stored for each. `labels`: by which it was found."""
         archives = [name for name in names if not name.endswith(paths.RECEIPT)]
-        await self.bury(tenant, receipt_id)
+        await self.bury(tenant, stored.id)
         if archives and mark:
-            await self._storage.put(f"{paths.marks(tenant)}/{mark}/{receipt_id}", _MARK)
-        for name in (*archives, *(set(names) - set(archives))):
+            await self._storage.put(f"{paths.marks(tenant)}/{mark}/{stored.id}", _MARK)
+        for name in archives:
             await self._storage.remove(name)
+        # An erasure that is repeated after a failure finds the receipt by its folder, or by these labels.
+        last = entries_of(tenant, stored, labels)
+        await self._labels.remove(await self._labels.entries(tenant, stored, receipt) - last)
+        for name in set(names) - set(archives):
+            await self._storage.remove(name)
+        await self._labels.remove(last)
         return len(archives)
 
     async def marked(self, tenant: str, mark: str) -> int:
@@ -118,14 +145,20 @@ class Archive:
 
     async def places(self, tenant: str, wanted: Named) -> Sequence[str]:
         """Returns the narrowest folders with all that is wanted of a tenant."""
-        of_tenant = paths.below(paths.ARCHIVES, tenant)
-        if wanted.app is not None or wanted.user_id is None:
-            return [paths.below(of_tenant, *wanted)]
-        return [paths.below(each, wanted.user_id, wanted.session_id) for each in await self._storage.folders(of_tenant)]
+        return await paths.narrowest(self._storage, paths.archives(tenant), wanted)
+
+    async def labeled(self, tenant: str, labels: Mapping[str, str], wanted: Named) -> Sequence[Stored]:
+        """Returns what is stored of the sessions that are wanted and had all of these labels, one or more, when it was stored.
+        Reads the names of what had any of them."""
+        return await self._labels.find(tenant, labels, wanted)
 
     async def names(self, place: str) -> Sequence[str]:
         """Returns the names of the archives and receipts in a folder."""
         return await self._storage.names(place)
+
+    async def names_of(self, stored: Stored) -> Sequence[str]:
+        """Returns the names of the objects that are stored by the id of a receipt."""
+        return [name for name in await self._storage.names(stored.folder) if paths.id_in(name) == stored.id]
 
     async def receipt_of(self, tenant: str, stored: Stored) -> Receipt | None:
         """Returns the receipt of an archive, pending or not; None if there is none. Raises StorageFailed for one that was

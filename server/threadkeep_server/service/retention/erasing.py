@@ -11,8 +11,9 @@ import hashlib
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ...domain.erasure import Erasure, ErasureScope
 from ...domain.errors import ArchiveFailed
@@ -45,6 +46,10 @@ class _Wanted:
     session_id: str = ""
     mark: str = ""
 
+    @property
+    def named(self) -> Named:
+        return Named(self.scope.app, self.scope.user_id)
+
     def has(self, receipt: Receipt) -> bool:
         """Reports whether the session of a receipt is concerned. Raises StorageFailed if its labels are not known."""
         ref, scope = receipt.ref, self.scope
@@ -54,6 +59,14 @@ class _Wanted:
         if scope.labels and receipt.labels is None:
             raise StorageFailed(f"the receipt {receipt.id} has no labels")
         return scope.labels.items() <= (receipt.labels or {}).items()
+
+
+class _Found(NamedTuple):
+    """What to erase: the objects that are stored by the id of a receipt. `receipt`: None if it is not known."""
+
+    stored: Stored
+    names: Sequence[str]
+    receipt: Receipt | None
 
 
 class ArchiveErasure:
@@ -110,30 +123,41 @@ class ArchiveErasure:
             if what.has(receipt) and not await is_stored(self._store, receipt):
                 await self._archive.bury(what.tenant, receipt.id)
                 folders.add(place_of(receipt))
-        stored: defaultdict[Stored, list[str]] = defaultdict(list)
-        for place in what.places:
-            for name in await self._archive.names(place):
-                stored[stored_of(name)].append(name)
-        left = list(stored)
+        left = await self._stored(what)
         while some := left[:_AT_ONCE]:
             del left[:_AT_ONCE]
-            concerned = await asyncio.gather(*(self._concerns(what, each) for each in some))
-            chosen = [each for each, concerns in zip(some, concerned, strict=True) if concerns]
-            erase = (self._archive.erase(what.tenant, each.id, stored[each], what.mark) for each in chosen)
+            found = [each for each in await asyncio.gather(*(self._found(what, *each) for each in some)) if each is not None]
+            erase = (self._archive.erase(what.tenant, *each, what.mark, what.scope.labels) for each in found)
             count = sum(await asyncio.gather(*erase))
-            folders |= {each.folder for each in chosen}
-            if chosen:
+            folders |= {each.stored.folder for each in found}
+            if found:
                 yield count
         for folder in sorted(folders):
             await self._archive.prune(folder)
 
-    async def _concerns(self, what: _Wanted, stored: Stored) -> bool:
-        if not what.scope.labels:
-            return True
+    async def _stored(self, what: _Wanted) -> list[tuple[Stored, Sequence[str] | None]]:
+        """Returns what is stored in the folders, with the names of its objects; what has the labels, without them."""
+        if what.scope.labels:
+            found = await self._archive.labeled(what.tenant, what.scope.labels, what.named)
+            return [(each, None) for each in found]
+        stored: defaultdict[Stored, list[str]] = defaultdict(list)
+        for place in what.places:
+            for name in await self._archive.names(place):
+                stored[stored_of(name)].append(name)
+        return list(stored.items())
+
+    async def _found(self, what: _Wanted, stored: Stored, names: Sequence[str] | None) -> _Found | None:
+        """Returns what is to be erased of what is stored; None: nothing."""
+        if names is not None:
+            with suppress(StorageFailed):
+                return _Found(stored, names, await self._archive.receipt_of(what.tenant, stored))
+            return _Found(stored, names, None)  # it is erased also if its receipt was changed
+        names = await self._archive.names_of(stored)
         receipt = await self._archive.receipt_of(what.tenant, stored)
-        if receipt is None:
+        if receipt is None and names:
             raise StorageFailed(f"{stored.folder} has an archive without a receipt, {stored.id}, so its labels are not known")
-        return what.has(receipt)
+        # Without both it has entries that an erasure which failed has left; a receipt alone is pending.
+        return _Found(stored, names, receipt) if receipt is None or (names and what.has(receipt)) else None
 
 
 def _mark(wanted: Erasure, start_time: int) -> str:

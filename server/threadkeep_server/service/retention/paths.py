@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
 from ...domain.model import SessionRef
 from ...domain.retention.receipts import Receipt
+from ...providers.archives.base import Storage
 
-RECEIPT, PENDING, ARCHIVES = ".json", "pending", "archives"
-_LEVELS = ("tenant", "app", "user", "session")
+RECEIPT, PENDING = ".json", "pending"
+_LEVELS = ("app=", "user=", "session=")
 _LONGEST_PART = 200
 
 
@@ -40,7 +43,7 @@ def place_of(receipt: Receipt) -> str:
 
 
 def place(tenant: str, ref: SessionRef) -> str:
-    return below(ARCHIVES, tenant, *ref)
+    return below(archives(tenant), *ref)
 
 
 def part(value: str, prefix: str = "=") -> str:
@@ -51,14 +54,35 @@ def part(value: str, prefix: str = "=") -> str:
     return f"{prefix}{safe[: _LONGEST_PART - 65]}~{hashlib.sha256(value.encode()).hexdigest()}"
 
 
-def below(above: str, *names: str | None) -> str:
-    """Returns the folder of these names below `above`, which is `ARCHIVES` or the folder of a level; None ends them."""
+def below(above: str, *names: str | None, level: int = 0) -> str:
+    """Returns the folder of an app, of its user, or of their session below another one; None ends the names. `level`: of the
+    first name."""
     parts = [above]
-    for level, name in zip(_LEVELS[above.count("/") :], names, strict=False):
+    for prefix, name in zip(_LEVELS[level:], names, strict=False):
         if name is None:
             break
-        parts.append(part(name, f"{level}="))
+        parts.append(part(name, prefix))
     return "/".join(parts)
+
+
+async def narrowest(storage: Storage, above: str, wanted: Named) -> Sequence[str]:
+    """Returns the narrowest folders below one with all that is wanted. Raises StorageFailed."""
+    if wanted.app is not None or wanted.user_id is None:
+        return [below(above, *wanted)]
+    return [below(each, wanted.user_id, wanted.session_id, level=1) for each in await storage.folders(above)]
+
+
+def archives(tenant: str) -> str:
+    return f"archives/{part(tenant, 'tenant=')}"
+
+
+def labels(tenant: str) -> str:
+    return f"labels/{part(tenant)}"
+
+
+def label(tenant: str, name: str, value: str) -> str:
+    """Returns the folder with the entries of a label."""
+    return f"{labels(tenant)}/{hashlib.sha256(json.dumps([name, value]).encode()).hexdigest()}"
 
 
 def receipt_name(receipt: Receipt) -> str:

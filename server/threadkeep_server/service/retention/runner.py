@@ -209,7 +209,7 @@ class RetentionRunner:
             there = await is_stored(self._store, receipt)
             outcome = Outcome.CHANGED if there else Outcome.DELETED
             receipt = receipt.ended(outcome, self._clock(), "stored by another run than the one that began it")
-            await self._archive.end(receipt)
+            await self._archive.end(receipt, begun=False)
             if there:
                 continue
             self._ended(receipt)
@@ -254,7 +254,7 @@ class RetentionRunner:
             if written.archive is None or written.archive.events != seen.last_seq:
                 return written.ended(Outcome.CHANGED, self._clock(), "the session was changed while it was read")
             receipt = written
-            await self._archive.begin(receipt)
+            await self._archive.put_pending(receipt)
         if self._before_delete is not None and not await self._before_delete(receipt.tenant, seen):
             return receipt.ended(Outcome.CHANGED, self._clock(), "its events are not in memory yet")
         if not await self._store.delete_unchanged(receipt.tenant, seen, state.version, self._clock()):
