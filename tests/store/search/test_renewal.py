@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import sqlalchemy as sa
@@ -21,15 +21,17 @@ from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.scopes import UserScope
 from threadkeep_server.domain.search import ALL_FIELDS, Candidates, WordQuery, Words
 from threadkeep_server.store.contract.search import SearchQuery
-from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.engine.base import SqlOptions, Unit
 from threadkeep_server.store.sql.log.markers import scope_marker
 from threadkeep_server.store.sql.schema.tables import event_words, words_renewal
-from threadkeep_server.store.sql.search import candidate_selection
+from threadkeep_server.store.sql.search import candidate_selection, indexer
 from threadkeep_server.store.sql.search.indexer import Indexer
 from threadkeep_server.store.sql.search.term_index import TermQuery
 from threadkeep_server.store.sql.search.text_index import ScopedTexts
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.transport.wire.codec import EventCodec
+
+T = TypeVar("T")
 
 EVENTS = 8
 ALICE = UserScope("alice")
@@ -188,6 +190,38 @@ async def test_a_renewal_that_fails_or_is_interrupted_continues(url: str, monkey
         await is_complete(store, EVENTS)
         await finish(store)
         assert [len(keys) for keys in await in_index(store, now, f"{now}x")] == [EVENTS, 0]
+
+
+async def test_appends_that_never_pause_do_not_stop_a_renewal(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are they held up: of nine transactions eight index."""
+    (now,) = terms("needle")
+    monkeypatch.setattr(indexer, "_EVENTS_AT_ONCE_BUSY", 4)
+    monkeypatch.setattr(indexer, "_REST_FACTOR", 0)
+    async with outdated(url) as store:
+        assert store._indexer is not None
+        index, batches = store._engine.index, 0
+        store._indexer._deriver.has_process = False
+        monkeypatch.setattr(store._indexer, "_busy", lambda: True)
+
+        async def after_an_append(unit: Unit[T]) -> T:
+            nonlocal batches
+            batches += 1
+            await append(store, draft("needle more"))
+            await settled(store)
+            return await index(unit)
+
+        monkeypatch.setattr(store._engine, "index", after_an_append)
+        following = asyncio.create_task(store._indexer._catch_up())
+        async with asyncio.timeout(60):
+            while (await in_index(store, f"{now}x"))[0]:
+                assert not following.done()
+                await asyncio.sleep(0.005)
+        following.cancel()
+        await asyncio.wait([following])
+        assert batches <= 3 * 9, "two had terms to renew"
+        monkeypatch.setattr(store._engine, "index", index)
+        await finish(store)
+        assert len((await in_index(store, now))[0]) == EVENTS + batches
 
 
 async def test_common_terms_are_found_by_both_forms(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

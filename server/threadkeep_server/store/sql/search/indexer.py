@@ -62,6 +62,8 @@ _RETRY_S = 5.0
 _REST_FACTOR = 9
 _REST_FACTOR_OF_PROCESS = 4
 _LONGEST_REST_S = 2.0
+# New events come first, but appends that never pause do not stop a renewal: it has one transaction after so many others.
+_BATCHES_BEFORE_RENEWAL = 8
 
 
 # The name that an indexing transaction locks; no tenant has an empty name. A lock on a row would assign the transaction's xid
@@ -97,6 +99,8 @@ class Indexer:
         self._rescoped: Reached | None = None
         self._renewal = Renewal(engine, index, self._deriver, codec.words_version)
         self._words_version = codec.words_version
+        self._indexed = 0
+        """Transactions since one had to renew terms."""
         self._busy = busy
         self._hint = asyncio.Event()
 
@@ -131,26 +135,32 @@ class Indexer:
             most = _EVENTS_AT_ONCE_BUSY if busy and not by_process else _EVENTS_AT_ONCE
             if by_process and not busy:
                 most = self._index.most_at_once
+            renews = self._indexed >= _BATCHES_BEFORE_RENEWAL
             started = time.monotonic()
-            step = await self._engine.index(partial(self.step, most=most, by_process=by_process))
+            step = await self._engine.index(partial(self.step, most=most, by_process=by_process, renews=renews))
             self._rescoped = step.rescoped  # only now: what is rolled back is done again
             if step.done:
                 return
+            self._indexed = 0 if renews else self._indexed + 1
             far = step.full
             rest = (time.monotonic() - started) * (_REST_FACTOR_OF_PROCESS if by_process else _REST_FACTOR) if busy else 0
             await asyncio.sleep(min(rest, _LONGEST_REST_S))
 
-    def step(self, connection: Connection, *, most: int, by_process: bool = False) -> _Step:
+    def step(self, connection: Connection, *, most: int, by_process: bool = False, renews: bool = False) -> _Step:
         """Indexes the next events or changes, about `most`, or renews terms if all are indexed; a unit of work.
-        `by_process`: another process analyzes them."""
+        `by_process`: another process analyzes them. `renews`: renews terms first, if any are left."""
         if not self._engine.locks.try_acquire(connection, {_TURN}):
             return _Step(full=False, done=True)  # another server is indexing
         at = connection.execute(sa.select(index_progress)).one()
         if self._renewal.yields(connection, at):
             return _Step(full=False, done=True)
-        step = (self._fill if at.filled < at.fill else self._follow)(connection, at, most, by_process)
-        if step.done and (more := self._renewal.step(connection, most, by_process)) is not None:
-            step = _Step(full=more, done=False)
+        # `full` stays as it was: whether more is left to index is not known.
+        if renews and self._renewal.step(connection, most, self._deriver.has_process) is not None:
+            step = _Step(full=by_process, done=False, rescoped=self._rescoped)
+        else:
+            step = (self._fill if at.filled < at.fill else self._follow)(connection, at, most, by_process)
+            if step.done and (more := self._renewal.step(connection, most, by_process)) is not None:
+                step = _Step(full=more, done=False)
         self._renewal.sign(connection)
         return step
 

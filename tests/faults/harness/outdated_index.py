@@ -1,0 +1,153 @@
+"""An index with the terms of an earlier analyzer: how a server makes one, and what a renewed one must contain."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, closing
+from itertools import combinations, cycle, islice
+from pathlib import Path
+
+import threadkeep
+from tests.support.candidates import terms
+from tests.support.databases.postgres import PostgresCluster
+from threadkeep_server.search.analysis.earlier import earlier_forms
+
+from ..conftest import ServerMaker
+from .ledger import connect
+from .search_invariants import caught_up
+
+APP = "faults"
+RENEWED = "SELECT coalesce(max(renewed), 0) FROM words_renewal"
+"""Returns the id of the last event whose terms are renewed."""
+# Words whose terms have changed.
+_WORDS = "broke bought taught drove flew wrote mice children colour harbour"
+EARLIER = {term: earlier_forms(word)[0] for word in _WORDS.split() for term in terms(word)}
+# A server whose analyzer is the earlier one. Its texts are analyzed in its own process, which has been changed.
+AS_BEFORE = f"""
+from threadkeep_server.domain.search import Words
+from threadkeep_server.store.sql.search import deriver
+from threadkeep_server.transport.wire.codec import EventCodec
+EARLIER = {EARLIER!r}
+words = EventCodec.words
+def words_before(self, body, time):
+    return Words(*([EARLIER.get(term, term) for term in terms] for terms in words(self, body, time)))
+EventCodec.words = words_before
+EventCodec.words_version -= 1
+deriver._cores = lambda: 1
+"""
+_BY_USER = 400
+_AT_ONCE = 200
+
+
+def renewing(at_once: int, pause: float, *, by_process: bool) -> str:
+    """Returns the prelude of a server that renews so many events in a transaction, which it keeps open for `pause` seconds.
+    It notes its process id in the file `renewed` after each."""
+    return f"""
+import os, time
+from threadkeep_server.store.sql.search.renewal import Renewal
+step = Renewal.step
+def slowly(self, connection, most, by_process):
+    more = step(self, connection, {at_once}, by_process and {by_process})
+    if more is not None:
+        self._engine.run_in_thread(lambda: time.sleep({pause}))
+        with open("renewed", "a") as file:
+            print(os.getpid(), file=file)
+    return more
+Renewal.step = slowly
+"""
+
+
+class Texts:
+    """Events of several users. Each has two of the words."""
+
+    def __init__(self) -> None:
+        self._saying: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        """The ids of the events of a user that say a word."""
+
+    async def append(self, client: threadkeep.AsyncClient, count: int) -> None:
+        pairs = islice(cycle(combinations(_WORDS.split(), 2)), count)
+        events = [(f"e{number}", words) for number, words in enumerate(pairs)]
+        for start in range(0, count, _AT_ONCE):
+            await self.say(client, f"u{start // _BY_USER}", events[start : start + _AT_ONCE])
+
+    async def say(self, client: threadkeep.AsyncClient, user: str, events: Sequence[tuple[str, Sequence[str]]]) -> None:
+        """Appends events with these ids and words to a session of the user."""
+        of = threadkeep.SessionRef(app=APP, user_id=user, session_id=f"s-{user}")
+        sent = [threadkeep.user(" ".join(words), event_id=event_id) for event_id, words in events]
+        await client.append(of, *sent, create_if_missing={"never_expires": True})
+        for event_id, words in events:
+            for word in words:
+                self._saying[user, word].add(event_id)
+
+    async def check_found(self, client: threadkeep.AsyncClient, most: int = 1 << 30) -> int:
+        """Checks that a search for each word of each user finds every event that says it; returns the number of searches, at
+        most `most`."""
+        wanted = list(self._saying.items())[-most:]
+        for (user, word), events in wanted:
+            page = await client.search_page(word, user_id=user, app=APP, page_size=1000, mode="ranked", min_score=0)
+            found = [hit.event.event_id for hit in page.hits]
+            assert len(set(found)) == len(found), "no event twice"
+            assert events <= set(found), f"{word} of {user}: {sorted(events - set(found))} are not found"
+            assert not page.incomplete
+        return len(wanted)
+
+
+@asynccontextmanager
+async def outdated(make_server: ServerMaker, events: int, **settings: object) -> AsyncIterator[Texts]:
+    """Events that a server with the earlier analyzer has indexed."""
+    texts, before = Texts(), make_server(prelude=AS_BEFORE, **settings)
+    await asyncio.to_thread(before.start)
+    async with connect(before.address) as client:
+        await texts.append(client, events)
+        await caught_up(client, 600)
+    before.kill()
+    yield texts
+
+
+class IndexTables:
+    """The tables of the index, read directly, while no server writes them."""
+
+    def __init__(self, folder: Path, database: tuple[PostgresCluster, str] | None) -> None:
+        """`database`: on PostgreSQL, its cluster and its name."""
+        self._file = folder / "data" / "threadkeep.db.search"
+        self._database = database
+
+    def rows(self) -> dict[str, list[str]]:
+        """Returns every row, with each entry of a term, by table."""
+        return {table: list(self._read(sql)) for table, sql in (_ON_POSTGRES if self._database else _ON_SQLITE).items()}
+
+    def drop(self) -> None:
+        """The next server makes the index from the log."""
+        if self._database is not None:
+            self._run("UPDATE index_progress SET version = 0")
+            return
+        for file in self._file.parent.glob(f"{self._file.name}*"):
+            file.unlink()
+
+    def _run(self, sql: str) -> str:
+        assert self._database is not None
+        cluster, name = self._database
+        return cluster.execute(sql, database=name)
+
+    def _read(self, sql: str) -> Iterator[str]:
+        if self._database is not None:
+            yield from self._run(sql).split("\n")
+            return
+        with closing(sqlite3.connect(self._file)) as connection:
+            for table in ("event_fts", "event_words_fts"):
+                connection.execute(f"CREATE VIRTUAL TABLE temp.of_{table} USING fts5vocab(main, {table}, instance)")
+            yield from map(repr, connection.execute(sql))
+
+
+_ROWS = {
+    "texts": "SELECT id, scope, text FROM event_text ORDER BY id",
+    "words": "SELECT id, markers, replace(words, '\n', '|') FROM event_words ORDER BY id",
+}
+_ON_SQLITE = _ROWS | {
+    f"entries of {table}": f"SELECT term, doc, col FROM temp.of_{table} ORDER BY term, doc, col"
+    for table in ("event_fts", "event_words_fts")
+}
+_ON_POSTGRES = _ROWS | {"terms": "SELECT id, terms FROM event_terms ORDER BY id, terms"}
