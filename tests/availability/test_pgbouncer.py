@@ -6,7 +6,6 @@ The long form also tests a later PgBouncer, which keeps prepared statements, bui
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 import subprocess
 import time
@@ -23,51 +22,13 @@ from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.runs.thoroughness import with_long
 from tests.support.runs.toolchains import lacks
-from tests.support.servers.server_process import free_port
 
 from .conftest import ServerMaker, required
-from .harness.processes import DEPLOY, Process, filled, give
+from .harness.bouncer import Bouncer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(600)]
-_CONNECTIONS = 3
-"""Fewer than the servers have, so that they share."""
-
-
 PACKAGED, LATER, PREPARING = "packaged", "later", "later and preparing"
 _BUILD = Path(__file__).parents[1] / "support" / "build_pgbouncer.sh"
-_SETTINGS = "ALTER ROLE threadkeep SET jit = off", "ALTER ROLE threadkeep SET statement_timeout = '30s'"
-
-
-class Bouncer:
-    """A pooler in front of a database, and the URLs through it and past it. `prepares`: it keeps prepared statements."""
-
-    def __init__(self, folder: Path, cluster: PostgresCluster, program: str, *, prepares: bool) -> None:
-        self.prepares = prepares
-        cluster.execute("CREATE ROLE threadkeep LOGIN PASSWORD 'secret'", *_SETTINGS)
-        cluster.execute("CREATE DATABASE threadkeep OWNER threadkeep")
-        port = free_port()
-        self.url = f"postgresql://threadkeep:secret@127.0.0.1:{port}/threadkeep"
-        self.direct_url = f"postgresql://threadkeep:secret@127.0.0.1:{cluster.port}/threadkeep"
-        users, config = folder / "users.txt", folder / "pgbouncer.ini"
-        users.write_text('"threadkeep" "secret"\n')
-        values: dict[str, object] = {"POSTGRES_HOST": "127.0.0.1", "POSTGRES_PORT": cluster.port, "USERS": users}
-        values |= {"LISTEN_HOST": "127.0.0.1", "LISTEN_PORT": port, "POOL_SIZE": _CONNECTIONS}
-        text = filled(DEPLOY / "pgbouncer" / "pgbouncer.ini", values)
-        config.write_text(re.sub("^;(?! )", "", text, flags=re.MULTILINE) if prepares else text)
-        for path in (folder, users, config):
-            give(path)
-        self._process = Process(program, folder, config)
-
-    def start(self) -> None:
-        self._process.start()
-
-    def kill(self) -> None:
-        self._process.kill()
-
-    @property
-    def settings(self) -> dict[str, object]:
-        """Those of a server behind it."""
-        return {"database_url": self.url, "database_pooler": not self.prepares, "database_listen_url": self.direct_url}
 
 
 @pytest.fixture(scope="module")
