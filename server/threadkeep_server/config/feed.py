@@ -42,8 +42,8 @@ class FeedSettings(BaseSettings):
     database_listen_url: str = Field(
         default="",
         repr=False,
-        description="PostgreSQL URL for LISTEN, which requires a direct connection; set it if `database_url` is a PgBouncer. "
-        "Empty: `database_url`.",
+        description="PostgreSQL URL for LISTEN and for creating the indexes of pgvector, which require a direct connection; "
+        "set it if `database_url` is a PgBouncer. Empty: `database_url`.",
     )
     consumer_lease: Interval = Field(
         default=timedelta(seconds=15),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import socket
+import time
 from pathlib import Path
 
 from tests.support.databases.postgres import PostgresCluster
@@ -12,6 +15,7 @@ from .processes import DEPLOY, Process, filled, give
 
 _CONNECTIONS = 3
 """Fewer than the servers have, so that they share."""
+_STARTS_WITHIN_S = 30.0
 _SETTINGS = "ALTER ROLE threadkeep SET jit = off", "ALTER ROLE threadkeep SET statement_timeout = '30s'"
 
 
@@ -34,9 +38,17 @@ class Bouncer:
         for path in (folder, users, config):
             give(path)
         self._process = Process(program, folder, config)
+        self._port = port
 
     def start(self) -> None:
+        """Returns when it accepts connections."""
         self._process.start()
+        deadline = time.monotonic() + _STARTS_WITHIN_S
+        while True:
+            with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", self._port)):
+                return
+            assert time.monotonic() < deadline, self._process.log
+            time.sleep(0.02)
 
     def kill(self) -> None:
         self._process.kill()

@@ -213,6 +213,12 @@ class Engine(Protocol):
         """Like write, for units that write derived tables only: they never hold up writes to the log."""
         ...
 
+    async def separately(self, unit: Unit[T]) -> T:
+        """Runs a unit outside transactions, where each statement commits by itself, and without a limit on its time. Its
+        connection is its own, leads past any pooler of the database and ends with it, so settings and locks of the connection
+        hold for all statements. On a database of one server it is `write`."""
+        ...
+
     def run_in_thread(self, work: Callable[[], T]) -> T:
         """Runs long computations of a unit, without database access, where they hold up no other call."""
         ...

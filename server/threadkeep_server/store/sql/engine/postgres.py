@@ -27,6 +27,7 @@ from .postgres_order import ordered_from
 from .postgres_pool import AUTOCOMMIT, READS, SNAPSHOT, Pool, without_pool
 from .postgres_replica import Missed, Positions, PostgresReplica
 from .postgres_restarts import PostgresRestarts
+from .postgres_separate import PooledConnection, SeparateConnections
 from .running_units import RunningUnits
 from .unit_spans import unit_span
 
@@ -81,6 +82,7 @@ class PostgresEngine:
         self.locks: Locks = PostgresLocks()
         listening = PostgresHosts(options.postgres_listen_url) if options.postgres_listen_url else self._hosts
         self.peers: Peers = PostgresListener(listening, self.problem)
+        self._separate = SeparateConnections(listening, options)
         self._units = RunningUnits()
         self._running: dict[object, float] = {}
         # Some connections stay for writes, however many reads wait.
@@ -154,6 +156,10 @@ class PostgresEngine:
 
     index = write
 
+    async def separately(self, unit: Unit[T]) -> T:
+        with unit_span(_SYSTEM, "separate", unit):
+            return await self._run(self._separate.one(), unit)
+
     async def _write(self, unit: Unit[T], alone: bool) -> T:
         isolation = self._single if alone else None
         for attempt in range(_ATTEMPTS):
@@ -220,6 +226,8 @@ class PostgresEngine:
     def problem(self, error: BaseException) -> str | None:
         if isinstance(error, sa.exc.TimeoutError):
             return "every connection to the database is busy"
+        if isinstance(error, PooledConnection):
+            return str(error)
         if isinstance(error, OSError):
             return "the database does not answer"
         if isinstance(error, _BROKEN):

@@ -182,6 +182,9 @@ class SqliteEngine:
     async def index(self, unit: Unit[T]) -> T:
         return await self._units.complete(self._indexer.run(unit))
 
+    async def separately(self, unit: Unit[T]) -> T:
+        return await self.write(unit)
+
     def run_in_thread(self, work: Callable[[], T]) -> T:
         return work()  # long units are in a thread already
 

@@ -38,6 +38,7 @@ _log = logging.getLogger(__name__)
 LARGE_FROM = 100_000
 # The first version that continues in an index when a condition leaves too few rows.
 _OLDEST = [0, 8]
+_INSTALLED = "SELECT name FROM pg_available_extensions WHERE name = 'vector'"
 _IDS_AT_ONCE = 20_000
 _COPIED_AT_ONCE = 500
 _COUNTED_EVERY_S = 60.0
@@ -62,6 +63,11 @@ class PgVector:
             with connection.begin_nested():
                 connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
         except sa.exc.DBAPIError:
+            if connection.exec_driver_sql(_INSTALLED).first() is not None:
+                _log.info("pgvector is not used, the role may not create it: a superuser can, with CREATE EXTENSION vector")
+            return False
+        if connection.exec_driver_sql("SELECT to_regtype('vector')").scalar_one() is None:
+            _log.warning("pgvector is not used: the schema of its extension is not in the search_path of the role")
             return False
         version = connection.execute(sa.text("SELECT extversion FROM pg_extension WHERE extname = 'vector'")).scalar_one()
         if [int(number) for number in version.split(".")[:2]] < _OLDEST:
@@ -121,9 +127,8 @@ class PgVector:
                     await self._copy_all()
                 await self._make(await self._wanted.get())
             except Exception as exc:  # the database may be unavailable or full: searches compare all vectors
-                _log.warning(
-                    "indexing vectors failed (%s); searches compare all vectors; retrying in %g s", type(exc).__name__, _RETRY_S
-                )
+                why = self._engine.problem(exc) or type(exc).__name__
+                _log.warning("indexing vectors failed (%s); searches compare all vectors; retrying in %g s", why, _RETRY_S)
                 await asyncio.sleep(_RETRY_S)
 
     # --- in the background
@@ -140,7 +145,7 @@ class PgVector:
         if part in self._ready:
             return
         begun = time.monotonic()
-        if await self._engine.read(lambda connection: pgvector_hnsw.make(connection, part)):
+        if await self._engine.separately(lambda connection: pgvector_hnsw.make(connection, part)):
             self._ready.add(part)
             _log.info("created a vector index in %.1f s", time.monotonic() - begun)
 

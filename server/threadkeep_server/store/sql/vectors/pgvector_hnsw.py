@@ -79,24 +79,20 @@ def search(
 
 def make(connection: Connection, part: Part) -> bool:
     """Creates the part's index, concurrently with writers, and drops those of other models; outside any transaction. Returns
-    whether it exists: not if another server is about to create it."""
-    lock = sa.func.hashtextextended(part.index_name, 0)
+    whether it exists: not while another server is at work on the table, for two that do so at once wait for each other. After
+    an error the connection must end, and the lock with it."""
+    lock = sa.func.hashtextextended(part.table.name, 0)
     if not connection.execute(sa.select(sa.func.pg_try_advisory_lock(lock))).scalar_one():
         return False
-    try:
-        # There is no limit on its time.
-        connection.exec_driver_sql("SET statement_timeout = 0")
-        valid = _indexes(connection, part.source)
-        if not valid.get(part.index_name, True):
-            _drop(connection, part.index_name)  # its creator was interrupted
-        if not valid.get(part.index_name, False):
-            connection.exec_driver_sql(_creation(part))
-        for name in valid:
-            if not name.startswith(f"{_prefix(part.source)}{part.model}_"):
-                _drop(connection, name)
-    finally:
-        connection.exec_driver_sql("RESET statement_timeout")
-        connection.execute(sa.select(sa.func.pg_advisory_unlock(lock)))
+    valid = _indexes(connection, part.source)
+    if not valid.get(part.index_name, True):
+        _drop(connection, part.index_name)  # its creator was interrupted
+    if not valid.get(part.index_name, False):
+        connection.exec_driver_sql(_creation(part))
+    for name in valid:
+        if not name.startswith(f"{_prefix(part.source)}{part.model}_"):
+            _drop(connection, name)
+    connection.execute(sa.select(sa.func.pg_advisory_unlock(lock)))
     return True
 
 
