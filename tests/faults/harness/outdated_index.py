@@ -42,22 +42,49 @@ _BY_USER = 400
 _AT_ONCE = 200
 
 
-def renewing(at_once: int, pause: float, *, by_process: bool) -> str:
-    """Returns the prelude of a server that renews so many events in a transaction, which it keeps open for `pause` seconds.
-    It notes its process id in the file `renewed` after each."""
-    return f"""
+class Steps:
+    """What servers with the prelude did of a renewal, and how far they may go: then one waits inside its transaction."""
+
+    def __init__(self, folder: Path) -> None:
+        self._journal, self._waiting, self._allowed = folder / "renewed", folder / "waiting", folder / "allowed"
+
+    @staticmethod
+    def prelude(at_once: int, pause: float, *, by_process: bool) -> str:
+        """Each transaction renews `at_once` events and lasts `pause` seconds longer."""
+        return f"""
 import os, time
+from pathlib import Path
 from threadkeep_server.store.sql.search.renewal import Renewal
-step = Renewal.step
-def slowly(self, connection, most, by_process):
+step, journal = Renewal.step, Path("renewed")
+def wait():
+    time.sleep({pause})
+    done, waits = len(journal.read_text().split()) if journal.exists() else 0, False
+    while done >= int(Path("allowed").read_text() or 0):
+        if not waits:
+            waits = Path("waiting").write_text(f"{{os.getpid()}} {{done}}")
+        time.sleep(0.02)
+def step_and_wait(self, connection, most, by_process):
     more = step(self, connection, {at_once}, by_process and {by_process})
     if more is not None:
-        self._engine.run_in_thread(lambda: time.sleep({pause}))
-        with open("renewed", "a") as file:
+        self._engine.run_in_thread(wait)
+        with journal.open("a") as file:
             print(os.getpid(), file=file)
     return more
-Renewal.step = slowly
+Renewal.step = step_and_wait
 """
+
+    def allow(self, steps: int) -> None:
+        """Lets the servers do so many steps, those done before included."""
+        self._allowed.write_text(str(steps))
+
+    def done(self) -> list[int]:
+        """Returns the process of each step, also of those that a kill then rolled back."""
+        return [int(pid) for pid in self._journal.read_text().split()] if self._journal.exists() else []
+
+    def waiting(self, steps: int) -> int:
+        """Returns the process that waits after so many steps; 0 if there is none."""
+        pid, _, done = self._waiting.read_text().partition(" ") if self._waiting.exists() else ("0", "", "0")
+        return int(pid) if done == str(steps) else 0
 
 
 class Texts:

@@ -1,5 +1,5 @@
-"""kill -9 while a server renews the terms of the index after a change of the analyzer: it or another one continues, and the
-index is that of a fresh one at the end."""
+"""A server renews the terms of the index after a change of the analyzer: with kill -9 it or another one continues, and under
+load it ends. At the end the index is that of a fresh one."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from pathlib import Path
 
 import pytest
 
+import threadkeep
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import LONG, size
 from tests.support.servers.server_process import url_settings
 
-from ..conftest import Look, ServerMaker
-from ..harness.ledger import connect
-from ..harness.outdated_index import RENEWED, IndexTables, outdated, renewing
-from ..harness.search_invariants import caught_up
+from .conftest import Look, ServerMaker
+from .harness.background_tasks import background
+from .harness.ledger import connect
+from .harness.outdated_index import RENEWED, IndexTables, Steps, outdated
+from .harness.search_invariants import caught_up
 
 EVENTS, KILLS, AT_ONCE = size(20_000, 400), size(20, 2), size(128, 16)
+STEPS = -(-EVENTS // AT_ONCE)
+SHARE = STEPS // (KILLS + 1)  # from a kill to the next one
 SEARCHES = size(100, 10)
-SLOWLY = renewing(AT_ONCE, 0.02, by_process=LONG)
+IN_STEPS = Steps.prelude(AT_ONCE, 0.02, by_process=LONG)
 UPTO = "SELECT upto FROM words_renewal"
 
 pytestmark = pytest.mark.timeout(3600 if LONG else 300)
@@ -58,57 +62,68 @@ async def _check_fresh(make_server: ServerMaker, database_url: str | None, table
         assert rows == fresh[table], table
 
 
+@pytest.fixture
+def steps(tmp_path: Path) -> Steps:
+    return Steps(tmp_path)
+
+
 async def test_a_renewal_interrupted_by_kills_continues(
-    make_server: ServerMaker, database_url: str | None, look: Look, tables: IndexTables, tmp_path: Path, say: Say
+    make_server: ServerMaker, database_url: str | None, look: Look, tables: IndexTables, steps: Steps, say: Say
 ) -> None:
     async with outdated(make_server, EVENTS, **url_settings(database_url)) as texts:
-        server, renewed = make_server(prelude=SLOWLY, **url_settings(database_url)), 0
+        server, renewed = make_server(prelude=IN_STEPS, **url_settings(database_url)), 0
+        steps.allow(SHARE)
         await asyncio.to_thread(server.start)
         async with connect(server.address) as client:
-            for number in range(KILLS):
+            for number in range(1, KILLS + 1):
                 before = await _reached(look, renewed)
                 await texts.say(client, "u0", [(f"meanwhile {number}", ("flew",))])
-                await asyncio.sleep(random.uniform(0, 0.05))
+                await asyncio.sleep(random.uniform(0, 0.05 * SHARE))
                 await asyncio.to_thread(server.kill)
                 renewed = look(RENEWED)
                 assert before <= renewed < look(UPTO), "in the middle"
+                steps.allow((number + 1) * SHARE)
                 await asyncio.to_thread(server.start)
                 await texts.check_found(client, SEARCHES)
+            steps.allow(1 << 30)
             await caught_up(client, 600)
             searches = await texts.check_found(client)
         assert server.terminate() == 0, server.log
-        steps = len((tmp_path / "renewed").read_text().split())
-        again = steps - -(-EVENTS // AT_ONCE)
-        say(f"renewal, {KILLS} kills: {EVENTS} events in {steps} steps, {again} of them again; {searches} searches at the end")
+        again = len(steps.done()) - STEPS
+        say(f"renewal, {KILLS} kills: {EVENTS} events in {STEPS} steps and {again} again; {searches} searches at the end")
         assert again <= KILLS, "a kill costs one step"
         await _check_fresh(make_server, database_url, tables)
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_another_server_continues_the_renewal_of_a_killed_one(
-    make_server: ServerMaker, database_url: str | None, look: Look, tables: IndexTables, tmp_path: Path, say: Say
+    make_server: ServerMaker, database_url: str | None, look: Look, tables: IndexTables, steps: Steps, say: Say
 ) -> None:
     waits: list[float] = []
     async with outdated(make_server, EVENTS, **url_settings(database_url)) as texts:
-        servers = [make_server(prelude=SLOWLY, **url_settings(database_url)) for _ in range(2)]
+        servers = [make_server(prelude=IN_STEPS, **url_settings(database_url)) for _ in range(2)]
+        steps.allow(SHARE)
         for server in servers:
             await asyncio.to_thread(server.start)
-        for _ in range(size(10, 1)):
-            at_work = await _at_work(tmp_path / "renewed")
+        for number in range(1, size(10, 1) + 1):
+            at_work = await _waiting(steps, number * SHARE)
             killed, other = sorted(servers, key=lambda server: server.serving_pid != at_work)
             await asyncio.to_thread(killed.kill)
-            renewed, since = look(RENEWED), time.monotonic()
+            since, renewed = time.monotonic(), look(RENEWED)
             assert renewed < look(UPTO), "in the middle"
-            assert await _at_work(tmp_path / "renewed", other_than=at_work) == other.serving_pid
+            steps.allow((number + 1) * SHARE)
+            await _reached(look, renewed)
             waits.append(time.monotonic() - since)
+            assert set(steps.done()[number * SHARE :]) == {other.serving_pid}
             async with connect(other.address) as client:
                 await texts.check_found(client, SEARCHES)
-            assert await _reached(look, renewed) > renewed
             if LONG:
                 await asyncio.to_thread(killed.start)
+        steps.allow(1 << 30)
         async with connect(other.address) as client:
             await caught_up(client, 600)
             await texts.check_found(client)
+        assert len(steps.done()) == STEPS, "none twice"
         say(f"renewal by another server: within {max(waits):.2f} s of a kill")
         if LONG:
             for server in servers:
@@ -116,13 +131,44 @@ async def test_another_server_continues_the_renewal_of_a_killed_one(
             await _check_fresh(make_server, database_url, tables)
 
 
-async def _at_work(journal: Path, other_than: int = 0) -> int:
-    """Returns the process that renews, once it is another one."""
+async def _waiting(steps: Steps, done: int) -> int:
+    """Returns the process that waits after so many steps, inside its transaction."""
     async with asyncio.timeout(90):
-        while (pid := _last(journal)) in (0, other_than):  # noqa: ASYNC110 - the server sends no signal
+        while not (pid := steps.waiting(done)):  # noqa: ASYNC110 - the server sends no signal
             await asyncio.sleep(0.01)
     return pid
 
 
-def _last(journal: Path) -> int:
-    return int(journal.read_text().split()[-1]) if journal.exists() else 0
+class TestUnderLoad:
+    """Appends that never pause: the indexer always has something to index."""
+
+    __test__ = LONG
+    EVENTS, WRITERS = 3_000, 16
+
+    async def test_a_renewal_ends_while_appends_never_pause(
+        self, make_server: ServerMaker, database_url: str | None, look: Look, tables: IndexTables, say: Say
+    ) -> None:
+        async with outdated(make_server, self.EVENTS, **url_settings(database_url)) as texts:
+            server = make_server(**url_settings(database_url))
+            await asyncio.to_thread(server.start)
+            appended = [0] * self.WRITERS
+            async with connect(server.address) as client:
+                began = time.monotonic()
+                async with background(*(_append_each(client, number, appended) for number in range(self.WRITERS))) as writers:
+                    while look(RENEWED) == 0 or look(RENEWED) < look(UPTO):
+                        writers.check()
+                        await texts.check_found(client, SEARCHES)
+                        assert time.monotonic() - began < 1200
+                    took = time.monotonic() - began
+                rates = f"{self.EVENTS / took:.0f} events/s renewed, {sum(appended) / took:.0f} appended"
+                say(f"renewal under load: {took:.0f} s, {rates}")
+                await caught_up(client, 600)
+                await texts.check_found(client)
+            assert server.terminate() == 0, server.log
+            await _check_fresh(make_server, database_url, tables)
+
+
+async def _append_each(client: threadkeep.AsyncClient, number: int, appended: list[int]) -> None:
+    while True:
+        await client.append(f"w{number}", threadkeep.user(f"message {appended[number]}"), create_if_missing=True)
+        appended[number] += 1
