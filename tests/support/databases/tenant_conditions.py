@@ -14,7 +14,8 @@ from threadkeep_server.store.sql.schema.row_security import conditions
 from threadkeep_server.store.sql.store import SqlStore
 
 _TABLES = frozenset(table.name for table in conditions())
-_LITERAL = re.compile(r"'(?:[^']|'')*'")
+# A quote in a literal is written twice, which ends one match and begins the next: much faster than a pattern with both cases.
+_LITERAL = re.compile(r"'[^']*'")
 _USED = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+\"?(\w+)")
 _NAMED = re.compile(r"\btenant\b")
 # Keys come from statements that named the tenant, or from a session that the server remembers by its tenant and name.
