@@ -11,6 +11,7 @@ from tests.conformance.drivers import build_once
 from tests.integrations.environments import ROOT
 from tests.integrations.programs import server_program
 from tests.sdk import readme
+from tests.support.runs.toolchains import GOFLAGS
 
 CLIENT = ROOT / "client/go"
 MODULES = CLIENT / "integrations"
@@ -30,7 +31,7 @@ def label(name: str) -> str:
 
 def run(name: str, *command: str, **settings: str) -> str:
     """What a command prints that runs in an adapter's module."""
-    env = os.environ | {"GOFLAGS": "-buildvcs=false"} | settings
+    env = os.environ | {"GOFLAGS": GOFLAGS} | settings
     return readme.run(command, MODULES / name, env, seconds=MOST_SECONDS)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tools import release
 
-from tests.support.runs.toolchains import require
+from tests.support.runs.toolchains import GOFLAGS, require
 from tests.support.servers.server_process import ServerProcess
 
 from . import readme
@@ -26,7 +26,7 @@ def _toolchain() -> None:
 
 def go(*arguments: str, seconds: float = 300) -> str:
     """What a command of the toolchain prints, run in the module."""
-    return readme.run(arguments, MODULE, os.environ | {"GOFLAGS": "-buildvcs=false"}, seconds=seconds)
+    return readme.run(arguments, MODULE, os.environ | {"GOFLAGS": GOFLAGS}, seconds=seconds)
 
 
 @pytest.mark.linters
@@ -43,7 +43,7 @@ def test_own_tests() -> None:
 
 
 def test_each_example_prints_what_it_says(live_server: ServerProcess) -> None:
-    env = os.environ | {"GOFLAGS": "-buildvcs=false", "THREADKEEP_ADDRESS": live_server.address}
+    env = os.environ | {"GOFLAGS": GOFLAGS, "THREADKEEP_ADDRESS": live_server.address}
     said = readme.run(("go", "test", "-count=1", "-run", "^Example", "-v", "."), MODULE, env)
     assert said.count("--- PASS: Example") >= 10, said
 
@@ -57,7 +57,7 @@ def environment(address: str, packed: Path) -> dict[str, str]:
             shutil.rmtree(stale)
     return os.environ | {
         "GOMODCACHE": str(cache),
-        "GOFLAGS": "-modcacherw -buildvcs=false",
+        "GOFLAGS": f"-modcacherw {GOFLAGS}",
         # What the machine has of other modules comes from its own cache, which go.sum has vouched for already.
         "GOPROXY": f"file://{known / 'cache' / 'download'},{go('go', 'env', 'GOPROXY').strip()}",
         "GOSUMDB": "off",
