@@ -39,7 +39,7 @@ def test_formatted_and_vetted() -> None:
 
 def test_own_tests() -> None:
     race = ["-race"] if go("go", "env", "CGO_ENABLED").strip() == "1" and shutil.which("gcc") else []
-    print(go("go", "test", *race, "-timeout", "240s", "./..."))
+    print(go("go", "test", *race, "-timeout", "240s", "./...", seconds=500))  # with compiling all dependencies
 
 
 def test_each_example_prints_what_it_says(live_server: ServerProcess) -> None:
