@@ -14,24 +14,39 @@ from tests.integrations import go, java, rust, typescript
 from tests.integrations.environments import EDITIONS, ROOT, frameworks, made
 from tests.integrations.golden import CONVERSATION, Atom, normal
 from tests.integrations.programs import BIN, SUITES, WITHIN, environment, pytest_command, run
+from tests.support.databases.postgres import HOW_TO_INSTALL, find_binaries
 from tests.support.runs.printed import Say
 from tests.support.runs.thoroughness import LONG, with_long
-from tests.support.runs.toolchains import missing
+from tests.support.runs.toolchains import missing, required
 from tests.support.servers.server_process import ServerProcess
 
 EXAMPLES = ROOT / "client/python/examples/integrations"
 FLEET = ROOT / "examples/fleet"
 QUICKLY_READ = ["claude_agent", "langgraph"]
 """The frameworks whose types the short form reads, in ten seconds each; those of openai take forty."""
+IMPORTED_FROM_POSTGRES = ("adk", "langgraph", "openai_agents")
+"""The frameworks that keep data in PostgreSQL which `threadkeep import` reads."""
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", frameworks())
-def test_adapter_with_its_framework_passes(name: str, edition: str, adapted_server: ServerProcess, say: Say) -> None:
-    """In the short form kills, examples and pages are those of the newest versions."""
-    command = [*pytest_command(name, edition), "--ignore-glob=*/test_import.py"]
-    core = "1" if edition == "oldest" and not LONG else "0"
-    said = run(*command, THREADKEEP_TEST_ADDRESS=adapted_server.address, THREADKEEP_TEST_CORE=core)
+def test_adapter_with_its_framework_passes(
+    name: str, edition: str, adapted_server: ServerProcess, request: pytest.FixtureRequest, say: Say
+) -> None:
+    """In the short form kills, examples, pages and imports are those of the newest versions. One process runs all tests of an
+    environment: importing a framework takes longer than most."""
+    command = pytest_command(name, edition)
+    settings = {"THREADKEEP_TEST_ADDRESS": adapted_server.address}
+    if edition == "oldest" and not LONG:
+        command.append("--ignore-glob=*/test_import.py")
+        settings["THREADKEEP_TEST_CORE"] = "1"
+    if edition == "newest" and name in IMPORTED_FROM_POSTGRES:
+        if find_binaries() or required():
+            url: str = request.getfixturevalue("postgres_url")
+            settings["THREADKEEP_TEST_POSTGRES"] = url.replace("+asyncpg", "")
+        else:
+            say(f"{name}: no import from PostgreSQL is tested: {HOW_TO_INSTALL}")
+    said = run(*command, **settings)
     say(f"{name}, {edition}: {said.splitlines()[-1].strip('= ')}")
 
 

@@ -13,7 +13,7 @@ from threadkeep import AsyncClient, Event, SessionRef
 
 PROGRAM = os.environ["THREADKEEP_TEST_PROGRAM"]
 POSTGRES = os.environ.get("THREADKEEP_TEST_POSTGRES", "")
-"""The address of an empty database of PostgreSQL, with which `tests/integrations/test_imports` runs some of the tests."""
+"""The address of an empty database of PostgreSQL, for the tests that import from one; empty where there is none."""
 _WITHIN = 120.0
 
 

@@ -56,8 +56,13 @@ def require(toolchain: str) -> None:
         lacks(reason)
 
 
+def required() -> bool:
+    """Whether a test fails for what the machine lacks."""
+    return os.environ.get("THREADKEEP_REQUIRE_ALL") == "1"
+
+
 def lacks(reason: str) -> NoReturn:
     """Skips the test for what the machine lacks, or fails it with THREADKEEP_REQUIRE_ALL=1."""
-    if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
+    if required():
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

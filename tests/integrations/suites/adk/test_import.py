@@ -105,7 +105,7 @@ async def test_sessions_of_a_database_are_read_as_adk_reads_them(name: str, addr
                 assert here.state == theirs.state
 
 
-@pytest.mark.skipif(not POSTGRES, reason="tests/integrations/test_imports runs it")
+@pytest.mark.skipif(not POSTGRES, reason="it needs THREADKEEP_TEST_POSTGRES")
 async def test_sessions_of_postgres_are_read_as_adk_reads_them(address: str, app: str) -> None:
     schema = f"s{uuid.uuid4().hex}"
     connection = await asyncpg.connect(POSTGRES)

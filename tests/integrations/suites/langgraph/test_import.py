@@ -26,7 +26,7 @@ from threadkeep.integrations.langgraph import ThreadkeepSaver
 
 from ..importing import POSTGRES, killed_import, log_of, run_import, schema_address
 
-KINDS = ("postgres",) if POSTGRES else ("sqlite",)
+KINDS = ("sqlite", "postgres") if POSTGRES else ("sqlite",)
 
 
 class State(TypedDict):

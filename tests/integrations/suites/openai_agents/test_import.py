@@ -99,7 +99,7 @@ async def test_items_of_a_database_are_those_that_the_sdk_reads(kind: str, addre
         assert await items_of(address, user, session_id) == items
 
 
-@pytest.mark.skipif(not POSTGRES, reason="tests/integrations/test_imports runs it")
+@pytest.mark.skipif(not POSTGRES, reason="it needs THREADKEEP_TEST_POSTGRES")
 async def test_items_of_postgres_are_those_that_the_sdk_reads(address: str, user: str) -> None:
     schema = f"s{uuid.uuid4().hex}"
     engine = create_async_engine(
