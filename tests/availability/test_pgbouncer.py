@@ -22,6 +22,9 @@ from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.runs.thoroughness import with_long
 from tests.support.runs.toolchains import lacks
+from threadkeep_server.store.sql.backups.postgres_dump import restore_dump
+from threadkeep_server.store.sql.engine.postgres_separate import PooledConnection
+from threadkeep_server.store.sql.verification.snapshots import in_snapshot
 
 from .conftest import ServerMaker, required
 from .harness.bouncer import Bouncer
@@ -116,3 +119,10 @@ async def test_a_pooler_without_its_setting_prevents_the_start(make_server: Serv
     assert await asyncio.to_thread(server.wait) == 1
     assert "database_pooler" in server.log
     assert "Traceback" not in server.log
+
+
+def test_a_pooler_is_refused_by_what_needs_the_database_itself(bouncer: Bouncer) -> None:
+    with pytest.raises(PooledConnection, match="database_url of a command"):
+        in_snapshot(bouncer.url, lambda _: None)
+    with pytest.raises(PooledConnection):
+        restore_dump(Path("backup.dump"), bouncer.url, "15", None, lambda: None)

@@ -97,9 +97,9 @@ def _refuse_tables(connection: Connection) -> None:
 
 def _in_database(url: str, unit: Unit[object]) -> None:
     async def work() -> None:
-        engine = open_engine(url, SqlOptions(statement_timeout=0))
+        engine = open_engine(url, SqlOptions())
         try:
-            await engine.write(unit)
+            await engine.separately(unit)
         finally:
             await engine.aclose()
 

@@ -24,7 +24,10 @@ class PooledConnection(RuntimeError):
     """The URL leads to a pooler, which ignores or refuses the settings of a connection."""
 
     def __init__(self) -> None:
-        super().__init__("a pooler leads to the database; set database_listen_url, past the pooler")
+        super().__init__(
+            "a pooler leads to the database, and this needs a URL past it: database_listen_url of a server, database_url of a "
+            "command"
+        )
 
 
 class SeparateConnections:

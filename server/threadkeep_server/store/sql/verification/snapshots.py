@@ -39,6 +39,8 @@ def in_snapshot(url: str, unit: Unit[T]) -> T:
     async def work() -> T:
         engine = open_engine(url, SqlOptions())
         try:
+            # Refuses a pooler: other clients would be given its connections with the settings of pg_dump.
+            await engine.separately(refuse_foreign)
             return await engine.read(unlimited, snapshot=True)
         finally:
             await engine.aclose()
