@@ -6,8 +6,6 @@ The long form also tests a later PgBouncer, which keeps prepared statements, bui
 from __future__ import annotations
 
 import asyncio
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import aclosing
@@ -21,38 +19,21 @@ from tests.faults.harness.ledger import Ledger, Load, connect
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.runs.thoroughness import with_long
-from tests.support.runs.toolchains import lacks
 from threadkeep_server.store.sql.backups.postgres_dump import restore_dump
 from threadkeep_server.store.sql.engine.postgres_separate import PooledConnection
 from threadkeep_server.store.sql.verification.snapshots import in_snapshot
 
-from .conftest import ServerMaker, required
+from .conftest import LATER, PACKAGED, PREPARING, ServerMaker, program_of, required
 from .harness.bouncer import Bouncer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(600)]
-PACKAGED, LATER, PREPARING = "packaged", "later", "later and preparing"
-_BUILD = Path(__file__).parents[1] / "support" / "build_pgbouncer.sh"
-
-
-@pytest.fixture(scope="module")
-def later_pgbouncer() -> Iterator[Path]:
-    """The program of a later version."""
-    with scratch_folder() as folder:
-        built = subprocess.run(["bash", _BUILD, folder], capture_output=True, text=True, check=False, timeout=600)
-        if built.returncode != 0:
-            lacks(f"no later PgBouncer could be built: {built.stderr[-500:]}")
-        yield folder / "pgbouncer"
 
 
 @pytest.fixture(scope="module", params=with_long([PACKAGED], LATER, PREPARING))
 def bouncer(request: pytest.FixtureRequest, postgres: PostgresCluster) -> Iterator[Bouncer]:
     required()
     with scratch_folder() as folder:
-        program = "pgbouncer"
-        if request.param != PACKAGED:
-            later: Path = request.getfixturevalue("later_pgbouncer")
-            program = str(shutil.copy(later, folder))
-        bouncer = Bouncer(folder, postgres, program, prepares=request.param == PREPARING)
+        bouncer = Bouncer(folder, postgres, program_of(request, folder), prepares=request.param == PREPARING)
         bouncer.start()
         yield bouncer
         bouncer.kill()

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 
 import asyncpg
 import pytest
@@ -17,14 +18,14 @@ from tests.support.codec import CODEC, draft
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
 from tests.support.models.vectors import DIMENSION, EVENTS, embed_all, vector
-from tests.support.runs.thoroughness import size
+from tests.support.runs.thoroughness import size, with_long
 from tests.support.sessions import TENANT, session_with
 from threadkeep_server.domain.scopes import AppScope, UserScope
 from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vectors import pgvector
 
-from .conftest import ServerMaker, required
+from .conftest import PACKAGED, PREPARING, ServerMaker, program_of, required
 from .harness.bouncer import Bouncer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(300)]
@@ -48,7 +49,9 @@ class Pooled:
         self.bouncer = bouncer
         self._cluster = cluster
         url, direct = (each.replace("postgresql:", "postgresql+asyncpg:") for each in (bouncer.url, bouncer.direct_url))
-        self.url, self._options = url, SqlOptions(postgres_pooler=True, postgres_listen_url=direct)
+        self.url = url
+        self.without_direct_url = SqlOptions(postgres_pooler=not bouncer.prepares)
+        self._options = replace(self.without_direct_url, postgres_listen_url=direct)
 
     def execute(self, sql: str) -> str:
         """Runs a statement as the superuser."""
@@ -67,14 +70,16 @@ class Pooled:
                 found = await asyncio.to_thread(self.execute, sql)
 
 
-@pytest.fixture
-def without_extension(pgvector_postgres: PostgresCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pooled]:
+@pytest.fixture(params=with_long([PACKAGED], PREPARING))
+def without_extension(
+    request: pytest.FixtureRequest, pgvector_postgres: PostgresCluster, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Pooled]:
     required()
     monkeypatch.setattr(pgvector, "LARGE_FROM", 5)
     monkeypatch.setattr(pgvector, "_COUNTED_EVERY_S", 0.2)
     monkeypatch.setattr(pgvector, "_RETRY_S", 0.2)
     with scratch_folder() as folder:
-        bouncer = Bouncer(folder, pgvector_postgres, "pgbouncer", prepares=False)
+        bouncer = Bouncer(folder, pgvector_postgres, program_of(request, folder), prepares=request.param == PREPARING)
         try:
             bouncer.start()
             yield Pooled(bouncer, pgvector_postgres)
@@ -172,7 +177,7 @@ async def test_server_that_is_closed_while_it_makes_an_index_makes_it_after_its_
 async def test_without_a_url_past_the_pooler_vectors_are_compared(
     pooled: Pooled, model: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with open_store(pooled.url, CODEC, options=SqlOptions(postgres_pooler=True)) as store:
+    async with open_store(pooled.url, CODEC, options=pooled.without_direct_url) as store:
         async with asyncio.timeout(60):
             while "database_listen_url" not in caplog.text:
                 await near(store, model, ALICE)
