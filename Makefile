@@ -168,7 +168,7 @@ test-console: setup ## Test the web console in Chromium (its long form: also on 
 
 .PHONY: lint-clients
 lint-clients: setup ## Run the linters and type checks of the clients, and build the documentation of those of Java and Rust
-	$(PYTEST) tests/sdk -m linters $(ARGS)
+	$(PYTEST) tests/sdk tests/integrations -m linters $(ARGS)
 
 .PHONY: test-conformance
 test-conformance: setup postgres ## Run the conformance cases in every language on both engines; ends with how many passed

@@ -50,6 +50,7 @@ def test_adapter_with_its_framework_passes(
     say(f"{name}, {edition}: {said.splitlines()[-1].strip('= ')}")
 
 
+@pytest.mark.linters
 @pytest.mark.parametrize("name", with_long(QUICKLY_READ, *sorted({*frameworks()} - {*QUICKLY_READ})))
 def test_types_of_adapter_with_its_framework_are_strict(name: str) -> None:
     adapter = ROOT / "client/python/threadkeep/integrations" / name
