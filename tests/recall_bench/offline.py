@@ -177,9 +177,9 @@ def hybrid(
         cosines = vectors @ vector
         near = [Scored(key, float(cosines[key])) for key in np.argsort(-cosines, kind="stable")[:NEAREST].tolist()]
         relevance = {each.key: scale.relevance(each.score) for each in near}
-        certainty = 1.0 if known.knows(vector) else scale.certainty(float(np.median(cosines)))
-        strength = Strength(most * certainty, spelling)
-        ranked = _in_context(documents, query, nearness(near, strength))
+        usual = float(np.median(cosines))
+        strength = Strength(most * (1.0 if known.knows(vector) else scale.certainty(usual)), spelling)
+        ranked = _in_context(documents, query, nearness(near, strength, usual))
         scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
         return [documents.ids[each.key] for each in answering(scored, min_score)]
 

@@ -57,6 +57,8 @@ def _test_files(place: Path) -> Iterator[Path]:
 
 
 def _is_compiled(file: Path) -> bool:
-    """Whether pytest has kept the module since it changed."""
+    """Whether pytest has kept the module since it changed. True for a path that does not exist, which pytest reports."""
+    if not file.exists():
+        return True
     changed = file.stat().st_mtime
     return any(kept.stat().st_mtime >= changed for kept in (file.parent / "__pycache__").glob(f"{file.stem}.*-pytest-*.pyc"))

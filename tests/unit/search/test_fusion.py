@@ -25,6 +25,24 @@ def test_nearness_does_not_depend_on_the_scale_of_the_model() -> None:
     assert nearness(narrow, WHOLE).near == pytest.approx(nearness(wide, WHOLE).near)
 
 
+COSINES = [Scored(7, 0.9), Scored(8, 0.7), Scored(9, 0.5), Scored(10, 0.3), Scored(11, 0.1)]
+
+
+@pytest.mark.parametrize(
+    ("usual", "spelling", "expected"),
+    [
+        (0.5, False, {7: 1.0, 8: 0.5, 9: 0.0, 10: 0.0, 11: 0.0}),
+        (0.5, True, {7: 1.0, 8: 0.75, 9: 0.5, 10: 0.25, 11: 0.0}),
+        (0.0, False, {7: 1.0, 8: 0.75, 9: 0.5, 10: 0.25, 11: 0.0}),
+        (None, False, {7: 1.0, 8: 0.75, 9: 0.5, 10: 0.25, 11: 0.0}),
+        (0.95, False, {7: 1.0, 8: 0.5, 9: 0.0, 10: 0.0, 11: 0.0}),
+    ],
+    ids=["above the median", "of spellings all", "a large scope", "unknown median", "a filter leaves those below the median"],
+)
+def test_nearness_begins_at_the_median_of_the_scope(usual: float | None, spelling: bool, expected: dict[int, float]) -> None:
+    assert nearness(COSINES, Strength(1.0, spelling), usual).near == pytest.approx(expected)
+
+
 def test_nearness_of_one_or_no_document() -> None:
     assert nearness([], WHOLE) == NO_MEANING
     assert nearness([Scored(7, 0.2)], WHOLE) == Meaning({7: 1.0})

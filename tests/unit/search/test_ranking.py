@@ -147,6 +147,21 @@ def test_the_event_behind_a_question_gets_a_share_of_it() -> None:
     assert scores[4] > scores[1] > scores[2] > scores[3] == scores[5] == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "calls", "results", "asks"),
+    [("", "tea", "", True), ("tea", "tea", "", False), ("", "tea", "x", False), ("", "", "tea", False)],
+)
+def test_the_result_behind_a_call_without_a_text_gets_a_share_of_it(text: str, calls: str, results: str, asks: bool) -> None:
+    called = candidate(1, text, session=7, seq=5, fields={"calls": calls, "results": results})
+    result, far = (candidate(key, "", session=7, seq=4 + key, fields={"results": "five x"}) for key in (2, 3))
+    found = Candidates([called, result, far], 99)
+    scores = {each.key: each.score for each in rank(requested("tea"), found, replace(BARE, answer=0.4, questions=0.2))}
+    plain = {each.key: each.score for each in rank(requested("tea"), found, BARE)}
+    assert scores[2] == pytest.approx(0.4 * plain[1] * asks)
+    assert scores[1] == pytest.approx(plain[1] * (0.8 if asks else 1.0))
+    assert scores[3] == 0
+
+
 def test_meaning_is_added_before_the_context() -> None:
     said, near = candidate(1, "tea", session=7, seq=1), candidate(2, "infusion", session=8, seq=1)
     behind = candidate(3, "yes", session=8, seq=2)

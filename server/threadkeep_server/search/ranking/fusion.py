@@ -33,15 +33,23 @@ class Meaning(NamedTuple):
 NO_MEANING = Meaning({})
 
 
-def nearness(nearest: Sequence[Scored], strength: Strength) -> Meaning:
-    """Returns how near documents are to a query in meaning: their score, a cosine, above the farthest of them, in parts of the
-    nearest's; from 0 to the share of `strength`. Only the differences within one scope count: two texts that have nothing in
-    common have a cosine of 0.1 with one model and of 0.6 with the next. `nearest`: the best first; a single one has the whole
-    share."""
+def nearness(nearest: Sequence[Scored], strength: Strength, usual: float | None = None) -> Meaning:
+    """Returns how near documents are to a query in meaning: their score, a cosine, above the least that says something, in
+    parts of the nearest's; from 0 to the share of `strength`. Only the differences within one scope count: two texts that have
+    nothing in common have a cosine of 0.1 with one model and of 0.6 with the next. `nearest`: the best first; a single one has
+    the whole share.
+
+    `usual`: the median cosine of the scope, if known. Most texts are unrelated to a query, so up to there a model says nothing;
+    in a large scope the farthest of the nearest says more. A filter may leave only documents below the median: then the middle
+    of these is the least. Of spellings all count, from the farthest on."""
     if not nearest:
         return NO_MEANING
     best, least = nearest[0].score, nearest[-1].score
-    near = {each.key: strength.share * ((each.score - least) / (best - least) if best > least else 1.0) for each in nearest}
+    if usual is not None and not strength.spelling:
+        least = max(least, min(usual, nearest[len(nearest) // 2].score))
+    if best <= least:
+        return Meaning({each.key: strength.share for each in nearest}, strength.spelling)
+    near = {each.key: strength.share * max((each.score - least) / (best - least), 0.0) for each in nearest}
     return Meaning(near, strength.spelling)
 
 

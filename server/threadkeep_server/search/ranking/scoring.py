@@ -2,7 +2,7 @@
 embedder is at hand, the likeness in meaning.
 
 Each step is a function; `rank` calls them in order. A weight of 0 switches a step off. Constants are round numbers, chosen on
-one half of the development set (tests/recall_bench/development) and measured on the other.
+the development set (tests/recall_bench/development) and measured on the one next to it, which is held back.
 """
 
 from __future__ import annotations
@@ -304,19 +304,27 @@ def _relevance(query: Query, read: _Reading, sessions: _Sessions) -> Floats:
 
 def _grouped(scores: Floats, read: _Reading, sessions: _Sessions) -> Floats:
     """Adds the scores of neighbors: events next to a good candidate are likely about the same subject, above all what follows
-    it, and the answer after its question. Events of the same session are too, to a lesser degree. (Scores of passages combined
-    with those of their document: Callan, "Passage-Level Evidence in Document Retrieval", 1994.) Only the best neighbor counts:
-    many weak matches are no answer. Some candidates are present only as neighbors and contain no term of the query."""
+    it, and the answer after its question. A call asks too: its result answers. Events of the same session are, to a lesser
+    degree. (Scores of passages combined with those of their document: Callan, "Passage-Level Evidence in Document Retrieval",
+    1994.) Only the best neighbor counts: many weak matches are no answer. Some candidates are present only as neighbors and
+    contain no term of the query."""
     use = read.use
     order = sessions.order
     own = scores[order]
-    asking = own * np.array([read.found[place].words.endswith(QUESTION) for place in order.tolist()], np.float64)
+    asking = own * _asking(read)[order]
     total = own - use.questions * asking + use.session * _best_of_session(sessions.session, own)
     total += use.neighbors * _lift(sessions, own, use.behind)
     total[1:] += use.answer * sessions.follows * asking[:-1]
     grouped = np.empty_like(total)
     grouped[order] = total
     return grouped
+
+
+def _asking(read: _Reading) -> Floats:
+    """Returns 1 for what asks: a text with a question at its end, and a call without a text or a result of its own."""
+    text, calls, results = (read.tokens.lengths[:, field] > 0 for field in range(3))
+    questions = np.array([candidate.words.endswith(QUESTION) for candidate in read.found], np.bool_)
+    return np.asarray(questions | (calls & ~text & ~results), np.float64)
 
 
 def _in_sessions(read: _Reading) -> _Sessions:

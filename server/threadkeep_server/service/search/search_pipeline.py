@@ -19,7 +19,7 @@ from ...search.analysis.analyzer import Seen
 from ...search.highlight import highlights, literal_highlights
 from ...search.query import Query
 from ...search.ranking import term_hits
-from ...search.ranking.fusion import NO_MEANING, Meaning, Strength, nearness, recency
+from ...search.ranking.fusion import NO_MEANING, Meaning, nearness, recency
 from ...search.ranking.relevance import answering
 from ...search.ranking.scoring import DEFAULT, rank
 from ...search.ranking.term_hits import Tokens
@@ -144,7 +144,7 @@ async def rank_documents(
     else:
         try:
             with span("search vectors"):
-                scored, lag, strength = await _by_vectors(documents, vectors, caller, request)
+                scored, lag, meaning = await _by_vectors(documents, vectors, caller, request)
         except EmbedFailed as failed:
             if mode is SearchMode.SEMANTIC:
                 raise EmbedderFailed(failed.problem) from None
@@ -152,7 +152,7 @@ async def rank_documents(
             mode, scored = SearchMode.RANKED, await _by_terms(documents, request)
         else:
             if mode is SearchMode.HYBRID:
-                meaning, relevance = nearness(scored, strength), {each.key: each.relevance for each in scored}
+                relevance = {each.key: each.relevance for each in scored}
                 ranked = await _by_terms(documents, request, meaning)
                 scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
     # SEMANTIC has no default least score: it returns the nearest documents, however far they are.
@@ -174,14 +174,16 @@ async def _by_terms(documents: Documents, request: RankingRequest, meaning: Mean
 
 async def _by_vectors(
     documents: Documents, vectors: VectorSearch, caller: Caller, request: RankingRequest
-) -> tuple[Sequence[Scored], int, Strength]:
-    """The nearest documents, the number of those that wait for an embedding, and what likeness counts next to words."""
+) -> tuple[Sequence[Scored], int, Meaning]:
+    """The nearest documents, the number of those that wait for an embedding, and what their likeness counts next to words."""
     least = request.min_score if request.mode is SearchMode.SEMANTIC else None
     near, usual = await documents.nearest(vectors, _vector_depth(request), least)
     lag = await vectors.lag(documents.source, caller)
     relevances = await vectors.relevance(request.mode, [cosine for _, cosine in near])
-    strength = await vectors.strength(request.text, usual) if request.mode is SearchMode.HYBRID else Strength(0.0)
-    return [Scored(key, cosine, score) for (key, cosine), score in zip(near, relevances, strict=True)], lag, strength
+    scored = [Scored(key, cosine, score) for (key, cosine), score in zip(near, relevances, strict=True)]
+    if request.mode is not SearchMode.HYBRID:
+        return scored, lag, NO_MEANING
+    return scored, lag, nearness(scored, await vectors.strength(request.text, usual), usual)
 
 
 def _term_depth(wanted: int) -> int:

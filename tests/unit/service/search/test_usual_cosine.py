@@ -11,10 +11,12 @@ from tests.support.sessions import TENANT
 from tests.unit.service.search.searching import Meanings, SearchServices
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.scopes import UserScope
+from threadkeep_server.domain.search import Scored, SearchMode
 from threadkeep_server.providers.embedders.base import Vectors
-from threadkeep_server.search.ranking.fusion import OF_MEANING, OF_SPELLING, Strength
+from threadkeep_server.search.ranking.fusion import OF_MEANING, OF_SPELLING, Meaning, Strength, nearness
 from threadkeep_server.search.ranking.languages import WITHOUT_A_SIGN, probe_answers, probe_questions
 from threadkeep_server.search.vectors import normalize
+from threadkeep_server.service.search import search_pipeline
 
 ALICES = UserScope("alice", "shop")
 ANY = EventFilter()
@@ -31,6 +33,24 @@ async def test_the_usual_cosine_is_that_of_most_documents_of_a_scope_that_has_en
     found, usual = await services.vectors.events(TENANT, ALICES, "car", ANY, 2)
     assert usual == pytest.approx(found[1].cosine)
     assert found[0].cosine > found[1].cosine
+
+
+@pytest.mark.parametrize("others", [3, 20])
+async def test_hybrid_measures_likeness_from_the_median_of_the_scope(monkeypatch: pytest.MonkeyPatch, others: int) -> None:
+    medians: list[float | None] = []
+
+    def recorded(nearest: Sequence[Scored], strength: Strength, usual: float | None = None) -> Meaning:
+        medians.append(usual)
+        return nearness(nearest, strength, usual)
+
+    monkeypatch.setattr(search_pipeline, "nearness", recorded)
+    services = SearchServices(Meanings())
+    await services.session("s1", "my automobile", *["my vessel"] * others)
+    await services.embed_all()
+    assert services.vectors is not None
+    await services.find("car", mode=SearchMode.HYBRID)
+    assert medians == [(await services.vectors.events(TENANT, ALICES, "car", ANY, 2)).usual]
+    assert (medians[0] is None) == (others == 3)
 
 
 class Alike(Meanings):
