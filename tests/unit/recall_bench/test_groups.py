@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.recall_bench import local
-from tests.recall_bench.groups import half_of, main, script_name
-from tests.recall_bench.loaders import OWN, load
+from tests.recall_bench.groups import HELD_BACK, main, script_name
+from tests.recall_bench.loaders import OWN
 from tests.recall_bench.local import PACKAGED, LocalModel
 from tests.recall_bench.model import Conversation, Question, Session, Turn
 from tests.recall_bench.offline import hybrid
@@ -29,13 +29,6 @@ def test_the_careful_baseline_finds_a_speaker_and_no_stop_word() -> None:
         table.add(map(careful_text, turns))
         assert table.search("What did Ada do?", 10, careful=True) == [1]
         assert table.search("What did Ada do?", 10) == [1, 2]
-
-
-def test_the_halves_are_every_other_file_and_together_all() -> None:
-    files = [conversation.id for conversation in load(WORK)]
-    assert [each.id for each in half_of(WORK, "tuning")] == files[::2]
-    assert [each.id for each in half_of(WORK, "held-back")] == files[1::2]
-    assert [each.id for each in half_of(WORK, "both")] == files
 
 
 @pytest.mark.parametrize(
@@ -88,6 +81,7 @@ def test_hybrid_uses_the_packaged_model_and_a_reranker_orders_the_best(monkeypat
         assert found == sorted(hits, key=len, reverse=sign > 0)
 
 
-def test_misses_of_the_half_that_is_held_back_are_refused() -> None:
+def test_misses_of_conversations_that_are_held_back_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["--half", "held-back", "--misses", "work"])
+        main([str(HELD_BACK), "--misses", "work"])
+    assert "nobody reads" in capsys.readouterr().err
