@@ -23,7 +23,15 @@ from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import Query, parse
 from threadkeep_server.search.ranking import languages
-from threadkeep_server.search.ranking.fusion import NO_MEANING, OF_MEANING, OF_SPELLING, Meaning, Strength, nearness
+from threadkeep_server.search.ranking.fusion import (
+    NO_MEANING,
+    OF_MEANING,
+    OF_SPELLING,
+    Meaning,
+    Strength,
+    first_by_words,
+    nearness,
+)
 from threadkeep_server.search.ranking.relevance import QUESTIONS, TEXTS, answering, cosine_scale
 from threadkeep_server.search.ranking.scoring import DEFAULT, Weights, rank
 
@@ -179,7 +187,10 @@ def hybrid(
         relevance = {each.key: scale.relevance(each.score) for each in near}
         usual = float(np.median(cosines))
         strength = Strength(most * (1.0 if known.knows(vector) else scale.certainty(usual)), spelling)
-        ranked = _in_context(documents, query, nearness(near, strength, usual))
+        meaning = nearness(near, strength, usual)
+        ranked: Sequence[Scored] = _in_context(documents, query, meaning)
+        if spelling:
+            ranked = first_by_words(ranked, _in_context(documents, query))
         scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
         return [documents.ids[each.key] for each in answering(scored, min_score)]
 

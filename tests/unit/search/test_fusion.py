@@ -8,7 +8,7 @@ import pytest
 
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.search import Scored
-from threadkeep_server.search.ranking.fusion import NO_MEANING, Meaning, Strength, nearness, recency
+from threadkeep_server.search.ranking.fusion import NO_MEANING, Meaning, Strength, first_by_words, nearness, recency
 
 WHOLE = Strength(1.0)
 
@@ -51,6 +51,21 @@ def test_nearness_of_one_or_no_document() -> None:
 def test_nearness_counts_by_its_strength() -> None:
     strength = Strength(0.6, spelling=True)
     assert nearness([Scored(7, 0.9), Scored(8, 0.1)], strength) == Meaning({7: 0.6, 8: 0.0}, spelling=True)
+
+
+def test_the_first_by_words_stays_first_for_spellings() -> None:
+    ranked = [Scored(7, 0.9), Scored(8, 0.7, 0.5), Scored(9, 0.5)]
+    kept = first_by_words(ranked, [Scored(8, 12.0, 0.5), Scored(7, 3.0)])
+    assert [each.key for each in kept] == [8, 7, 9]
+    assert kept[0].relevance == 0.5
+    assert [each.key for each in recency(kept, {}, 0, 1)] == [8, 7, 9], "its score is the greatest"
+    assert [each.key for each in first_by_words(ranked, [Scored(10, 1.0)])] == [10, 7, 8, 9]
+
+
+@pytest.mark.parametrize("by_words", [[], [Scored(8, 0.0)]])
+def test_spellings_decide_where_nothing_has_words(by_words: list[Scored]) -> None:
+    ranked = [Scored(7, 0.9), Scored(8, 0.7)]
+    assert first_by_words(ranked, by_words) == ranked
 
 
 def test_recency_is_off_by_default() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.search.ranking_cases import BARE, candidate, order, requested
 from threadkeep_server.domain.search import Candidates
-from threadkeep_server.search.analysis.terms import QUESTION
+from threadkeep_server.search.analysis.terms import QUESTION, speaker_terms
 from threadkeep_server.search.intent import Intent
 from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking.fusion import Meaning
@@ -136,6 +136,32 @@ def test_a_question_for_the_present_lifts_the_latest() -> None:
     assert order(requested("tea"), found, weights) == [3, 2, 1]
 
 
+def test_what_joins_without_a_term_does_not_change_what_late_means() -> None:
+    found = [candidate(1, "tea", time=100), candidate(2, "tea", time=200)]
+    joined = [*found, candidate(3, "x", time=0), candidate(4, "x", time=9_000)]
+    weights, query = replace(BARE, present=0.7), requested("tea", intent=Intent(present=True))
+    alone, among = ({each.key: each.score for each in rank(query, Candidates(some, 99), weights)} for some in (found, joined))
+    assert among == pytest.approx({**alone, 3: 0.0, 4: 0.0})
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_what_joins_without_a_term_does_not_change_how_rare_a_speaker_is(complete: bool) -> None:
+    """If the candidates are not all that match, the share of the speaker among them says more than a count up to a limit."""
+    found = [candidate(1, "tea", author="Ann"), candidate(2, "ann", author="Bo")]
+    joined = [*found, *(candidate(key, "x", author="Cy") for key in range(3, 9))]
+    query = requested("ann", speakers=frozenset({"ann"}))
+    counted = {speaker_terms(["ann"])[0]: 40, "ann": 1}
+    scores = [
+        {
+            each.key: each.score
+            for each in rank(query, Candidates(some, 99, counted, complete=complete), replace(BARE, speaker=2))
+        }
+        for some in (found, joined)
+    ]
+    assert (scores[0][1] == pytest.approx(scores[1][1])) == complete
+    assert scores[0][1] > scores[0][2] > 0
+
+
 def test_the_event_behind_a_question_gets_a_share_of_it() -> None:
     asked = candidate(1, "tea", session=7, seq=5, fields={"dates": QUESTION})
     answer, far = candidate(2, "five x", session=7, seq=6), candidate(3, "six x", session=7, seq=7)
@@ -148,17 +174,19 @@ def test_the_event_behind_a_question_gets_a_share_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "calls", "results", "asks"),
+    ("text", "calls", "results", "is_question"),
     [("", "tea", "", True), ("tea", "tea", "", False), ("", "tea", "x", False), ("", "", "tea", False)],
 )
-def test_the_result_behind_a_call_without_a_text_gets_a_share_of_it(text: str, calls: str, results: str, asks: bool) -> None:
+def test_the_result_behind_a_call_without_a_text_gets_a_share_of_it(
+    text: str, calls: str, results: str, is_question: bool
+) -> None:
     called = candidate(1, text, session=7, seq=5, fields={"calls": calls, "results": results})
     result, far = (candidate(key, "", session=7, seq=4 + key, fields={"results": "five x"}) for key in (2, 3))
     found = Candidates([called, result, far], 99)
     scores = {each.key: each.score for each in rank(requested("tea"), found, replace(BARE, answer=0.4, questions=0.2))}
     plain = {each.key: each.score for each in rank(requested("tea"), found, BARE)}
-    assert scores[2] == pytest.approx(0.4 * plain[1] * asks)
-    assert scores[1] == pytest.approx(plain[1] * (0.8 if asks else 1.0))
+    assert scores[2] == pytest.approx(0.4 * plain[1] * is_question)
+    assert scores[1] == pytest.approx(plain[1] * (0.8 if is_question else 1.0))
     assert scores[3] == 0
 
 

@@ -53,6 +53,15 @@ def nearness(nearest: Sequence[Scored], strength: Strength, usual: float | None 
     return Meaning(near, strength.spelling)
 
 
+def first_by_words(ranked: Sequence[Scored], by_words: Sequence[Scored]) -> Sequence[Scored]:
+    """Returns a ranking with the first of another in the first place, for likeness in spelling: it finds more, and says less
+    than words about what is best. Both: the best first; without a document that has words nothing changes."""
+    if not by_words or by_words[0].score <= 0:
+        return ranked
+    first = by_words[0]._replace(score=math.nextafter(max(each.score for each in ranked), math.inf))
+    return [first, *(each for each in ranked if each.key != first.key)]
+
+
 def recency(
     scored: Sequence[Scored], times: Mapping[int, int], now: int, half_life_ns: int, weight: float = 0.0
 ) -> list[Scored]:

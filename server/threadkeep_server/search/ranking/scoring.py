@@ -19,7 +19,7 @@ from ...domain.model import POSITION_STEP
 from ...domain.search import Candidate, Candidates, Scored
 from ..analysis.analyzer import index_terms
 from ..analysis.scripts import script_of
-from ..analysis.terms import QUESTION
+from ..analysis.terms import QUESTION, speaker_terms
 from ..query import Query
 from . import term_hits
 from .fusion import NO_MEANING, Meaning
@@ -185,8 +185,8 @@ def _count_speakers(
     use: Weights,
 ) -> Floats:
     """Counts authors as a field, whatever the length of the text: the person that a query names usually gave the answer. The
-    name of a speaker is as frequent as that speaker's events. Inside texts it is mostly a form of address, so it counts less
-    there. Returns 1 for the candidates of such speakers."""
+    name of a speaker is as frequent as that speaker's events, which the store has counted, up to a limit. Inside texts it is
+    mostly a form of address, so it counts less there. Returns 1 for the candidates of such speakers."""
     named = np.zeros(len(candidates.found))
     if not names or not use.speaker:
         return named
@@ -196,7 +196,9 @@ def _count_speakers(
         said = np.array([terms[name] in called[author] for author in authors], np.float64)
         if said.any():
             counts[name] = use.speaker * said + use.called * counts[name]
-            frequencies[name] = min(frequencies[name] + said.mean() * candidates.documents, candidates.documents)
+            seen = said.sum() if candidates.complete else said.mean() * candidates.documents
+            spoken = max(candidates.frequencies.get(speaker_terms([terms[name]])[0], 0), seen)
+            frequencies[name] = min(frequencies[name] + spoken, candidates.documents)
             norm[name] = 1.0
             named = np.maximum(named, said)
     return named
@@ -271,7 +273,8 @@ def _known(has: Sequence[bool]) -> Floats:
 
 
 def _expected(query: Query, read: _Reading) -> Floats:
-    """Returns a factor above 1 for what an answer is expected to be: of the role in question, with a number, of late."""
+    """Returns a factor above 1 for what an answer is expected to be: of the role in question, with a number, of late. Late is
+    measured in the time from the first to the last candidate with a term."""
     factor, intent = np.ones(len(read.found)), query.intent
     if intent.role:
         factor += read.use.role * np.array([candidate.role == intent.role for candidate in read.found], np.float64)
@@ -279,7 +282,8 @@ def _expected(query: Query, read: _Reading) -> Floats:
         factor *= 1 + read.use.number * np.array([_has_number(candidate.words) for candidate in read.found], np.float64)
     if intent.present:
         times = np.array([candidate.time for candidate in read.found], np.float64)
-        factor *= 1 + read.use.present * (times - times.min()) / max(float(np.ptp(times)), 1.0)
+        matching = times[read.counts.any(axis=0)] if read.counts.any() else times
+        factor *= 1 + read.use.present * np.clip((times - matching.min()) / max(float(np.ptp(matching)), 1.0), 0.0, 1.0)
     return factor
 
 
@@ -304,10 +308,10 @@ def _relevance(query: Query, read: _Reading, sessions: _Sessions) -> Floats:
 
 def _grouped(scores: Floats, read: _Reading, sessions: _Sessions) -> Floats:
     """Adds the scores of neighbors: events next to a good candidate are likely about the same subject, above all what follows
-    it, and the answer after its question. A call asks too: its result answers. Events of the same session are, to a lesser
-    degree. (Scores of passages combined with those of their document: Callan, "Passage-Level Evidence in Document Retrieval",
-    1994.) Only the best neighbor counts: many weak matches are no answer. Some candidates are present only as neighbors and
-    contain no term of the query."""
+    it, and the answer after its question. A call is a question too, and its result the answer. Events of the same session are
+    about the same subject to a lesser degree. (Scores of passages combined with those of their document: Callan,
+    "Passage-Level Evidence in Document Retrieval", 1994.) Only the best neighbor counts: many weak matches are no answer. Some
+    candidates are present only as neighbors and contain no term of the query."""
     use = read.use
     order = sessions.order
     own = scores[order]
@@ -321,7 +325,7 @@ def _grouped(scores: Floats, read: _Reading, sessions: _Sessions) -> Floats:
 
 
 def _asking(read: _Reading) -> Floats:
-    """Returns 1 for what asks: a text with a question at its end, and a call without a text or a result of its own."""
+    """Returns 1 for questions: a text that ends with one, and a call without a text or a result of its own."""
     text, calls, results = (read.tokens.lengths[:, field] > 0 for field in range(3))
     questions = np.array([candidate.words.endswith(QUESTION) for candidate in read.found], np.bool_)
     return np.asarray(questions | (calls & ~text & ~results), np.float64)

@@ -19,7 +19,7 @@ from ...search.analysis.analyzer import Seen
 from ...search.highlight import highlights, literal_highlights
 from ...search.query import Query
 from ...search.ranking import term_hits
-from ...search.ranking.fusion import NO_MEANING, Meaning, nearness, recency
+from ...search.ranking.fusion import NO_MEANING, Meaning, first_by_words, nearness, recency
 from ...search.ranking.relevance import answering
 from ...search.ranking.scoring import DEFAULT, rank
 from ...search.ranking.term_hits import Tokens
@@ -152,9 +152,7 @@ async def rank_documents(
             mode, scored = SearchMode.RANKED, await _by_terms(documents, request)
         else:
             if mode is SearchMode.HYBRID:
-                relevance = {each.key: each.relevance for each in scored}
-                ranked = await _by_terms(documents, request, meaning)
-                scored = [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
+                scored = await _by_terms_and(meaning, scored, documents, request)
     # SEMANTIC has no default least score: it returns the nearest documents, however far they are.
     if mode is not SearchMode.SEMANTIC or request.min_score is not None:
         scored = answering(scored, request.min_score)
@@ -170,6 +168,17 @@ async def rank_documents(
 async def _by_terms(documents: Documents, request: RankingRequest, meaning: Meaning = NO_MEANING) -> Sequence[Scored]:
     with span("search words"):
         return await documents.by_terms(_term_depth(request.wanted), meaning)
+
+
+async def _by_terms_and(
+    meaning: Meaning, near: Sequence[Scored], documents: Documents, request: RankingRequest
+) -> Sequence[Scored]:
+    """Ranks by terms and by the meaning of the nearest documents. The relevance is the greater of both."""
+    ranked = await _by_terms(documents, request, meaning)
+    if meaning.spelling:
+        ranked = first_by_words(ranked, await _by_terms(documents, request))
+    relevance = {each.key: each.relevance for each in near}
+    return [each._replace(relevance=max(each.relevance, relevance.get(each.key, 0.0))) for each in ranked]
 
 
 async def _by_vectors(
