@@ -44,7 +44,6 @@ EXCLUDED = (
     "server/threadkeep_server/search/analysis/spellings.py",
     "server/threadkeep_server/search/analysis/stopwords.py",
     "tests/conformance/cases/",
-    "tests/faults/harness/outdated_index.py",
     "tests/unit/search/test_earlier.py",
     "tests/unit/search/test_found_first.py",
     "tests/unit/search/test_query.py",

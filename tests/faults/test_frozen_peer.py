@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import threadkeep
+from tests.support.runs.thoroughness import LONG
 
 from .conftest import ServerMaker
 from .harness.ledger import connect
+from .harness.search_invariants import caught_up
 
 # It stops itself once it has locked the session. What it has locked is free after a second, not after 15.
 FREEZES = """
@@ -49,3 +51,34 @@ async def test_a_frozen_server_does_not_stop_the_appends_of_others(make_server: 
             assert (await waiting).last_seq == 1
         unanswered.cancel()
         await asyncio.wait([unanswered])
+
+
+# It stops itself once it indexes; its transaction ends after two seconds, not after three minutes.
+FREEZES_INDEXING = """
+import os, signal
+from threadkeep_server.store.sql.search import indexer
+indexer._LONGEST_PAUSE_S = 2
+derive = indexer.Indexer._derive
+def freezing(self, connection, found, by_process):
+    derive(self, connection, found, by_process)
+    if found:
+        os.kill(os.getpid(), signal.SIGSTOP)
+indexer.Indexer._derive = freezing
+"""
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(not LONG, reason="its setting is tested in tests/store/search/test_renewal.py")
+async def test_a_server_that_is_frozen_while_it_indexes_stops_neither_the_index_nor_starts(
+    make_server: ServerMaker, durable_url: str
+) -> None:
+    frozen = make_server(database_url=durable_url, prelude=FREEZES_INDEXING).start()
+    async with connect(frozen.address) as elsewhere:
+        await elsewhere.append("s1", threadkeep.user("an apple"), create_if_missing=True)
+        async with asyncio.timeout(60):
+            while not is_stopped(frozen.serving_pid):  # noqa: ASYNC110 - it cannot send a signal
+                await asyncio.sleep(0.01)
+    other = await asyncio.to_thread(make_server(database_url=durable_url).start)
+    async with connect(other.address) as client:
+        await caught_up(client)
+        assert len((await client.search_page("apple")).hits) == 1

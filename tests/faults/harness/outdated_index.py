@@ -56,14 +56,18 @@ import os, time
 from pathlib import Path
 from threadkeep_server.store.sql.search.renewal import Renewal
 step, journal = Renewal.step, Path("renewed")
+def allowed():
+    return int(Path("allowed").read_text())
 def wait():
     time.sleep({pause})
     done, waits = len(journal.read_text().split()) if journal.exists() else 0, False
-    while done >= int(Path("allowed").read_text() or 0):
+    while 0 < allowed() <= done:
         if not waits:
             waits = Path("waiting").write_text(f"{{os.getpid()}} {{done}}")
         time.sleep(0.02)
 def step_and_wait(self, connection, most, by_process):
+    if not allowed():
+        return None
     more = step(self, connection, {at_once}, by_process and {by_process})
     if more is not None:
         self._engine.run_in_thread(wait)
@@ -74,8 +78,10 @@ Renewal.step = step_and_wait
 """
 
     def allow(self, steps: int) -> None:
-        """Lets the servers do so many steps, those done before included."""
-        self._allowed.write_text(str(steps))
+        """Lets the servers do so many steps, those done before included; 0: only end one that has begun."""
+        written = self._allowed.with_suffix(".new")
+        written.write_text(str(steps))
+        written.replace(self._allowed)
 
     def done(self) -> list[int]:
         """Returns the process of each step, also of those that a kill then rolled back."""

@@ -161,9 +161,11 @@ async def test_a_session_that_is_extended_while_it_is_about_to_be_swept_survives
         await create(one, name, expire_time=NOW - 1)
     free, change = PostgresLocks.try_acquire, SessionChange(frozenset({"expiry"}), NOW, expire_time=NOW + 1)
 
-    def late(locks: PostgresLocks, connection: Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+    def late(
+        locks: PostgresLocks, connection: Connection, names: Collection[SessionName], **options: int
+    ) -> Collection[SessionName]:
         await_only(other.update_session(TENANT, ref("s1"), change))
-        return free(locks, connection, names)
+        return free(locks, connection, names, **options)
 
     monkeypatch.setattr(PostgresLocks, "try_acquire", late)
     assert await one.delete_expired(TENANT, NOW, 10) == 1

@@ -235,10 +235,17 @@ async def test_common_terms_are_found_by_both_forms(sqlite_url: str, monkeypatch
             assert len((await ask(store, "needle", "thread")).found) == EVENTS + 1
 
 
+def longest_pause(store: SqlStore, connection: sa.Connection) -> str:
+    """Runs a step and returns how long its transaction may be without a statement."""
+    assert store._indexer is not None
+    assert not store._indexer.step(connection, most=3).done
+    return str(connection.exec_driver_sql("SELECT current_setting('idle_in_transaction_session_timeout')").scalar_one())
+
+
 async def test_an_older_server_neither_indexes_nor_renews_while_a_newer_one_runs(postgres_url: str) -> None:
     (now,) = terms("needle")
     async with outdated(postgres_url) as newer, open_store(postgres_url, EarlierWords(), options=OPTIONS) as older:
-        await step(newer)
+        assert await newer._engine.index(partial(longest_pause, newer)) == "3min", "a frozen one does not hold the turn longer"
         await append(older, draft("needle more"))
         await settled(older)
         for _ in range(3):

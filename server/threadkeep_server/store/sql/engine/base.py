@@ -146,8 +146,11 @@ class Locks(Protocol):
         """Returns the numbers of the locks, in the order to acquire them, for a stored function that does so."""
         ...
 
-    def try_acquire(self, connection: Connection, names: Collection[SessionName]) -> Collection[SessionName]:
-        """Returns the names whose locks the transaction now holds. Does not wait, so it may be called again."""
+    def try_acquire(
+        self, connection: Connection, names: Collection[SessionName], *, longest_pause_s: int = 0
+    ) -> Collection[SessionName]:
+        """Returns the names whose locks the transaction now holds. Does not wait, so it may be called again. `longest_pause_s`:
+        the database ends a transaction that holds them without a statement for so long; 0: it does not change when."""
         ...
 
 

@@ -67,6 +67,7 @@ def _arrays(names: tuple[str, ...]) -> FromClause:
 # A server that is frozen in a transaction holds its locks for so long. A transaction computes between two statements, but not
 # for seconds.
 _LONGEST_PAUSE = "set_config('idle_in_transaction_session_timeout', '15s', true) AS pause"
+_PAUSE = "SELECT set_config('idle_in_transaction_session_timeout', $1, true)"
 # Settings of the transaction, evaluated before what is selected from them.
 _ACQUIRE = f"SELECT pg_advisory_xact_lock(key) FROM {_LONGEST_PAUSE}, unnest($1::bigint[]) AS key"  # noqa: S608 - constants
 _ACQUIRE_SOON = f"{_ACQUIRE}, set_config('lock_timeout', $2, true) AS soon"
@@ -97,7 +98,11 @@ class PostgresLocks:
         # In one order, or two transactions could wait for each other.
         return sorted({_lock_key(name) for name in names})
 
-    def try_acquire(self, connection: sa.Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+    def try_acquire(
+        self, connection: sa.Connection, names: Collection[SessionName], *, longest_pause_s: int = 0
+    ) -> Collection[SessionName]:
+        if longest_pause_s:
+            connection.exec_driver_sql(_PAUSE, (f"{longest_pause_s}s",))
         keys = {name: _lock_key(name) for name in names}
         free = "SELECT key FROM unnest($1::bigint[]) AS key WHERE pg_try_advisory_xact_lock(key)"
         mine = set(connection.exec_driver_sql(free, (list(set(keys.values())),)).scalars())

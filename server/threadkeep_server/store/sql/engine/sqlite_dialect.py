@@ -84,7 +84,9 @@ class NoLocks:
     def keys(self, names: Collection[SessionName]) -> Sequence[int]:
         return []
 
-    def try_acquire(self, connection: sa.Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+    def try_acquire(
+        self, connection: sa.Connection, names: Collection[SessionName], *, longest_pause_s: int = 0
+    ) -> Collection[SessionName]:
         return names
 
 

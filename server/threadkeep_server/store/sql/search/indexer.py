@@ -66,6 +66,10 @@ _LONGEST_REST_S = 2.0
 _BATCHES_BEFORE_RENEWAL = 8
 
 
+# A server that is frozen while it indexes keeps others from indexing for so long, and from starting. Analyzing 16 MiB takes ten
+# seconds or more without a statement.
+_LONGEST_PAUSE_S = 180
+
 # The name that an indexing transaction locks; no tenant has an empty name. A lock on a row would assign the transaction's xid
 # on PostgreSQL before the analysis, and the feed would wait for the analysis (see Dialect.visible).
 _TURN = ("", "the index of words")
@@ -149,7 +153,7 @@ class Indexer:
     def step(self, connection: Connection, *, most: int, by_process: bool = False, renews: bool = False) -> _Step:
         """Indexes the next events or changes, about `most`, or renews terms if all are indexed; a unit of work.
         `by_process`: another process analyzes them. `renews`: renews terms first, if any are left."""
-        if not self._engine.locks.try_acquire(connection, {_TURN}):
+        if not self._engine.locks.try_acquire(connection, {_TURN}, longest_pause_s=_LONGEST_PAUSE_S):
             return _Step(full=False, done=True)  # another server is indexing
         at = connection.execute(sa.select(index_progress)).one()
         if self._renewal.yields(connection, at):
