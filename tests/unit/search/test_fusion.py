@@ -60,6 +60,7 @@ def test_the_first_by_words_stays_first_for_spellings() -> None:
     assert kept[0].relevance == 0.5
     assert [each.key for each in recency(kept, {}, 0, 1)] == [8, 7, 9], "its score is the greatest"
     assert [each.key for each in first_by_words(ranked, [Scored(10, 1.0)])] == [10, 7, 8, 9]
+    assert [each.key for each in first_by_words([], [Scored(10, 1.0)])] == [10], "it was committed between the two rankings"
 
 
 @pytest.mark.parametrize("by_words", [[], [Scored(8, 0.0)]])

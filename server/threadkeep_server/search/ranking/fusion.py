@@ -58,7 +58,8 @@ def first_by_words(ranked: Sequence[Scored], by_words: Sequence[Scored]) -> Sequ
     than words about what is best. Both: the best first; without a document that has words nothing changes."""
     if not by_words or by_words[0].score <= 0:
         return ranked
-    first = by_words[0]._replace(score=math.nextafter(max(each.score for each in ranked), math.inf))
+    best = max((each.score for each in ranked), default=0.0)  # an event may have come between the two
+    first = by_words[0]._replace(score=math.nextafter(best, math.inf))
     return [first, *(each for each in ranked if each.key != first.key)]
 
 
