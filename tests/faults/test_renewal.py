@@ -22,7 +22,7 @@ from .harness.ledger import connect
 from .harness.outdated_index import RENEWED, IndexTables, Steps, outdated
 from .harness.search_invariants import caught_up
 
-EVENTS, KILLS, AT_ONCE = size(20_000, 400), size(20, 2), size(128, 16)
+EVENTS, KILLS, AT_ONCE = size(20_000, 240), size(20, 2), size(128, 16)
 STEPS = -(-EVENTS // AT_ONCE)
 SHARE = STEPS // (KILLS + 1)  # from a kill to the next one
 SEARCHES = size(100, 10)
