@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
 
 import threadkeep
 from tests.support.servers.server_process import ServerProcess
@@ -31,3 +34,27 @@ def test_a_query_shows_its_hits_by_mode_with_their_places(page: Page, server: Se
     expect(literal).to_have_count(0)
     ranked.get_by_role("link", name="quarry #2").click()
     expect(page.locator('[data-seq="2"]')).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("written_first", [True, False])
+def test_a_default_that_arrives_late_does_not_mix_with_what_is_written(
+    page: Page, server: ServerProcess, client: threadkeep.Client, written_first: bool
+) -> None:
+    client.append("quarry", user("The zeppelins fly on Monday."), create_if_missing=True)
+    held: list[Route] = []
+    page.route("**/*.SessionService/ListSessions", lambda route: held.append(route))
+    page.goto(f"http://{server.http_address}/console/search")
+    app = page.get_by_label("App")
+    app.focus()
+    if written_first:
+        app.press_sequentially("zoo")
+    while not held:
+        page.wait_for_timeout(10)
+    with page.expect_response("**/*.SessionService/ListSessions") as answered:
+        held.pop(0).continue_()
+    answered.value.finished()
+    page.evaluate("() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+    if not written_first:
+        app.press_sequentially("zoo")
+    expect(app).to_have_value("zoo")
+    expect(page).to_have_url(re.compile("app=zoo"))

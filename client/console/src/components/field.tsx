@@ -1,6 +1,6 @@
 // Fields of a form whose values are in the address.
 
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 /** Milliseconds after the last key before a text is applied. */
 const PAUSE = 350;
@@ -16,9 +16,16 @@ interface Props {
 /** A text that is applied when its writer pauses. */
 export function TextField({ label, value, hint, apply, isLarge = false }: Props) {
   const [written, setWritten] = useState(value);
-  useEffect(() => setWritten(value), [value]);
+  const [isWriting, setIsWriting] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (written === value) return undefined;
+    // What somebody writes stays, also if a default arrives meanwhile, or while they are about to write.
+    const isAboutTo = input.current === document.activeElement && written === "";
+    if (written === value) setIsWriting(false);
+    else if (!isWriting && !isAboutTo) setWritten(value);
+  }, [value]);
+  useEffect(() => {
+    if (!isWriting || written === value) return undefined;
     const timer = setTimeout(() => apply(written), PAUSE);
     return () => clearTimeout(timer);
   });
@@ -26,12 +33,19 @@ export function TextField({ label, value, hint, apply, isLarge = false }: Props)
     <label className={isLarge ? "large" : undefined}>
       {label}
       <input
+        ref={input}
         type="search"
         spellCheck={false}
         autoComplete="off"
         placeholder={hint}
         value={written}
-        onChange={(event) => setWritten(event.target.value)}
+        onChange={(event) => {
+          setWritten(event.target.value);
+          setIsWriting(event.target.value !== value);
+        }}
+        onBlur={() => {
+          if (!isWriting) setWritten(value);
+        }}
         onKeyDown={(event) => event.key === "Enter" && apply(written)}
       />
     </label>
