@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -34,6 +35,7 @@ def test_it_works_below_a_path_of_a_proxy(page: Page, server: ServerProcess, cli
     with prefix_proxy(server.http_address, "/tools/memory") as url:
         page.goto(f"{url}/console")
         page.get_by_label("Id begins with").fill("proxied")
+        expect(page).to_have_url(re.compile("prefix=proxied"))
         page.get_by_role("link", name="proxied").click()
         expect(page.get_by_text("Seen through a proxy.")).to_be_visible()
         assert page.url.startswith(f"{url}/console/session?"), page.url

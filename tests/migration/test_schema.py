@@ -38,7 +38,11 @@ def _describe(connection: Connection) -> Description:
         sql = {(row.name, frozenset(re.split(r",(?![^(]*\))", re.sub(r"[\s\"]+", "", row.sql)))) for row in rows}
         places = "SELECT m.name, p.cid, p.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS p"
         inserted = {(line,) for line in driver(connection).iterdump() if line.startswith("INSERT")}
-        return sql | {tuple(row) for row in connection.exec_driver_sql(places)} | inserted
+        indexes = "SELECT tbl_name, name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid"
+        ordered: dict[str, tuple[str, ...]] = {}
+        for table, index in connection.exec_driver_sql(indexes):
+            ordered[table] = (*ordered.get(table, ()), index)  # plans depend on the order
+        return sql | {tuple(row) for row in connection.exec_driver_sql(places)} | inserted | set(ordered.items())
     columns = (
         "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable,"
         " CASE WHEN column_name = 'xid' THEN '' ELSE column_default END"  # only migrations define these
