@@ -51,14 +51,13 @@ def shares(files: Sequence[Path], number: int) -> list[Sequence[Path]]:
 
 
 def _test_files(place: Path) -> Iterator[Path]:
-    """Returns those that run here: suites run elsewhere, where their frameworks are installed."""
+    """Returns those that run here: suites run elsewhere, where their frameworks are installed. A path that does not exist has
+    none; pytest reports it."""
     found = place.rglob("test_*.py") if place.is_dir() else iter([place])
-    return (file for file in found if "suites" not in file.parts)
+    return (file for file in found if "suites" not in file.parts and file.exists())
 
 
 def _is_compiled(file: Path) -> bool:
-    """Whether pytest has kept the module since it changed. True for a path that does not exist, which pytest reports."""
-    if not file.exists():
-        return True
+    """Whether pytest has kept the module since it changed."""
     changed = file.stat().st_mtime
     return any(kept.stat().st_mtime >= changed for kept in (file.parent / "__pycache__").glob(f"{file.stem}.*-pytest-*.pyc"))
