@@ -152,7 +152,7 @@ async def rank_documents(
             mode, scored = SearchMode.RANKED, await _by_terms(documents, request)
         else:
             if mode is SearchMode.HYBRID:
-                scored = await _by_terms_and(meaning, scored, documents, request)
+                scored = await _by_terms_and_meaning(meaning, scored, documents, request)
     # SEMANTIC has no default least score: it returns the nearest documents, however far they are.
     if mode is not SearchMode.SEMANTIC or request.min_score is not None:
         scored = answering(scored, request.min_score)
@@ -170,7 +170,7 @@ async def _by_terms(documents: Documents, request: RankingRequest, meaning: Mean
         return await documents.by_terms(_term_depth(request.wanted), meaning)
 
 
-async def _by_terms_and(
+async def _by_terms_and_meaning(
     meaning: Meaning, near: Sequence[Scored], documents: Documents, request: RankingRequest
 ) -> Sequence[Scored]:
     """Ranks by terms and by the meaning of the nearest documents. The relevance is the greater of both."""

@@ -64,8 +64,6 @@ _REST_FACTOR_OF_PROCESS = 4
 _LONGEST_REST_S = 2.0
 # New events come first, but appends that never pause do not stop a renewal: it has one transaction after so many others.
 _BATCHES_BEFORE_RENEWAL = 8
-
-
 # A server that is frozen while it indexes keeps others from indexing for so long, and from starting. Analyzing 16 MiB takes ten
 # seconds or more without a statement.
 _LONGEST_PAUSE_S = 180
